@@ -22,7 +22,7 @@ _HOMES = {
     "evaluation.report": (),
     "export": ("export_litert", "export_onnx", "export_savedmodel"),
     "forecasting.conformal": (),
-    "forecasting.forecaster": ("Forecaster",),
+    "forecasting.forecaster": ("Forecaster", "Training"),
     "forecasting.partitions": (),
     "forecasting.paths": ("aggregate_paths", "find_first_passages", "find_peaks"),
     "forecasting.presets": (),

@@ -21,7 +21,7 @@ from kerastrans import export as export
 from kerastrans.export import export_litert as export_litert, export_onnx as export_onnx, export_savedmodel as export_savedmodel
 from kerastrans.forecasting import conformal as conformal
 from kerastrans.forecasting import forecaster as forecaster
-from kerastrans.forecasting.forecaster import Forecaster as Forecaster
+from kerastrans.forecasting.forecaster import Forecaster as Forecaster, Training as Training
 from kerastrans.forecasting import partitions as partitions
 from kerastrans.forecasting import paths as paths
 from kerastrans.forecasting.paths import aggregate_paths as aggregate_paths, find_first_passages as find_first_passages, find_peaks as find_peaks

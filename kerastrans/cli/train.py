@@ -16,6 +16,7 @@ from kerastrans.cli.options import (
 )
 from kerastrans.cli.reading import read_series, read_static
 from kerastrans.cli.startup import start_keras
+from kerastrans.forecasting.inference.recipe import Training
 from kerastrans.utils.validation import check_percents, check_positive_integers
 
 DATA = "name of a dataset, or CSV file: long (unique_id, ds, y), or with one column per channel"
@@ -65,6 +66,7 @@ def run_train(options):
     check_folders(options.output, options.resume)
     check_percents(given(options, LEVELS).get("levels", ()))
     check_positive_integers(**given(options, FIT))
+    recipe = Training(**given(options, FIT, TIME_LIMIT))
     if hasattr(options, "epochs") and hasattr(options, "time_limit"):
         raise ValueError("--epochs and --time-limit cannot be combined: leave one of them out.")
     arguments = given(options, FORECASTER)
@@ -87,10 +89,11 @@ def run_train(options):
 
         precision.use(settings["precision"])
     rate = settings.get("learning_rate")
+    arguments |= {"training": recipe}
     forecaster = make_forecaster(model, rate, **series.sizes | arguments | hyperparameters)
-    levels, fit = given(options, LEVELS), given(options, FIT, TIME_LIMIT, QUIET)
+    levels, quiet = given(options, LEVELS), given(options, QUIET)
     make_run(
-        fitting(forecaster, series, static=static, **levels, **fit),
+        fitting(forecaster, series, static=static, **levels, **quiet),
         series,
         options.output,
         prediction_length=forecaster.prediction_length,

@@ -1,42 +1,11 @@
 """Sampling of training windows."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from kerastrans.data.scaling import WindowScaler
 from kerastrans.data.series_scales import series_scales
-from kerastrans.utils.validation import check_choice, check_positive_integers
 
 SAMPLINGS = ("windows", "series", "scale")
-
-
-@dataclass(frozen=True)
-class Sampling:
-    """Options for the sampling of training windows.
-
-    Attributes:
-        stride: int, number of steps between two windows.
-        kind: Weighting of the windows: "windows", "series" or "scale", see `window_weights`.
-        limit: int, number of last steps of each series that forecasts begin in, see
-            `training_cuts`; None for all steps.
-
-    Raises:
-        ValueError: If a number is not a positive integer, or the kind is unknown.
-
-    Example:
-        >>> Sampling(kind="series", limit=36)
-        Sampling(stride=1, kind='series', limit=36)
-    """
-
-    stride: int = 1
-    kind: str = "windows"
-    limit: int | None = None
-
-    def __post_init__(self):
-        limit = 1 if self.limit is None else self.limit
-        check_positive_integers(stride=self.stride, window_sampling_limit=limit)
-        check_choice("sampling", self.kind, SAMPLINGS)
 
 
 def window_weights(sampling, panel, series, ends):

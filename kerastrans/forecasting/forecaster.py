@@ -11,7 +11,6 @@ import keras
 from narwhals.typing import IntoDataFrame, IntoDataFrameT
 
 from kerastrans.data.native_frames import takes_any_frame
-from kerastrans.data.sampling import Sampling
 from kerastrans.data.tables.reading import read_as_of
 from kerastrans.evaluation.columns import CONTAMINATION
 from kerastrans.forecasting import inference, paths, training
@@ -26,6 +25,13 @@ from kerastrans.forecasting.inference.horizon import with_horizon
 from kerastrans.forecasting.inference.model import build_for, reinitialise
 from kerastrans.forecasting.inference.model_card import facts_of
 from kerastrans.forecasting.inference.reader import Reader, report_faults
+from kerastrans.forecasting.inference.recipe import (
+    FitCall,
+    Training,
+    resolve_training,
+    training_of,
+    warn_not_repeated,
+)
 from kerastrans.forecasting.inference.state import LEVELS, FittedState
 from kerastrans.forecasting.inference.univariate import adapt_to_frame
 from kerastrans.utils.distribution import distribute as distributed
@@ -91,6 +97,7 @@ class Forecaster:
             "laptop", "paper", or that of the authors' script for a data set and a number of steps,
             such as "etth1_96". It has the hyperparameters of the script only, not its context,
             learning rate or epochs. By default the defaults of the builder.
+        training: `kerastrans.Training`, how `fit` trains the model.
         **hyperparameters: Hyperparameters of the architecture, which replace those of `size`.
 
     Attributes:
@@ -132,6 +139,7 @@ class Forecaster:
         alias: str | None = None,
         bounds: Sequence[float | str | None] | None = None,
         size: str | None = None,
+        training: Training = Training(),
         **hyperparameters: Any,
     ) -> None:
         self.config = Config(
@@ -152,6 +160,7 @@ class Forecaster:
             alias=alias,
             bounds=bounds,
             size=size,
+            training=training,
             hyperparameters=hyperparameters,
         )
         self.fitted = None
@@ -167,21 +176,17 @@ class Forecaster:
         static: IntoDataFrame | None = None,
         freq: str | None = None,
         validation: IntoDataFrame | None = None,
-        validation_size: int | None = None,
-        stride: int = 1,
-        batch_size: int = 32,
-        epochs: int | None = None,
-        time_limit: float | None = 900,
-        sampling: str = "windows",
-        window_sampling_limit: int | None = None,
         distribute: str | None = None,
         checkpoint: PathLike | None = None,
-        restore_published: bool = True,
-        **kwargs: Any,
+        callbacks: Any = None,
+        verbose: Any = None,
+        **changes: Any,
     ) -> Self:
         """Train the model; if called again, continue to train it, for example on other series.
 
-        A fit that fails changes nothing. Conformal intervals of an earlier fit are dropped.
+        A fit that fails changes nothing. Conformal intervals of an earlier fit are dropped. How the
+        model is trained is said by `config.training`, and by the fields of it that this call
+        changes, as in `fit(frame, epochs=3)`; `fitted.fits` has what each call has followed.
 
         Args:
             frame: Long or wide frame, with rows in any order; or path of a folder of Parquet files,
@@ -192,49 +197,14 @@ class Forecaster:
             freq: str, pandas frequency, if it cannot be inferred from the time stamps.
             validation: Frame of validation rows, for `val_loss`: rows that follow those of the same
                 series, which serve as their context, or other series.
-            validation_size: int, number of last steps of each series that are held out instead.
-            stride: int, number of steps from one training window to the next.
-            batch_size: int, number of windows in a training step.
-            epochs: int, number of epochs; by default training stops early. The end of each series
-                is held out, or some of many short series, see `training.defaults.choose_hold_out`.
-                If the loss there has not improved for 3 to 10 epochs of at most 250 steps, the
-                best weights are restored and the learning rate is reduced. After the third time,
-                or 100 epochs, training stops, and the spread of the forecast is scaled so that its
-                intervals cover what they say on the hold-out set, see
-                `training.spread.solve_spread`. Finally the model is trained on the hold-out set
-                too, for a tenth of the steps, at most 500, at the last learning rate; its forecasts
-                there keep their spread. Rows of `validation` and `validation_size` are never
-                trained on. With a given optimizer, the learning rate is not changed: training stops
-                the first time, and not on the hold-out set.
-                With `epochs`, nothing is held out unless `validation` or `validation_size` is
-                given, on which the spread is then measured as well. Without such rows, or with too
-                few, `fit` warns that intervals are often too narrow.
-            time_limit: float, seconds that the call takes at most if `epochs` is not given; None
-                for no limit. An epoch ends early if the measured time of a step leaves no more
-                than the validation, the spread and the final steps need. A limit that is shorter
-                than compiling and one step is exceeded by these, and little time is left for the
-                spread, which is then measured on fewer forecasts. A warning says if the limit was
-                exceeded by more than a tenth, and how long the compilation took.
-            sampling: "windows" to train on each window once per epoch; "series" to draw windows so
-                that all series are equally likely; "scale" to draw them with probability
-                proportional to the mean absolute value of their series, see
-                `kerastrans.data.sampling`.
-            window_sampling_limit: int, number of last steps of each series in which the forecasts
-                of training windows begin; they may reach beyond the end, where steps do not count
-                in the loss. None for all steps.
             distribute: None for one device; "data" or "model" for all devices, see
                 `kerastrans.distribution.distribute`.
             checkpoint: Path of a folder where the state of the training is saved after every
                 epoch. If a fit was interrupted, the same call resumes it, and results in exactly
                 the weights of an uninterrupted one.
-            restore_published: bool, whether published weights are restored unless the quantile loss
-                of held-out windows is lower after the training, by more than its standard error.
-                The windows are those that early stopping monitors, also if `epochs` is given. One
-                line says which weights were kept; `fine_tuning` has the figures. The model "auto"
-                is replaced by kerastrans-zero 2, without training, for series that are too short,
-                and unless its loss there is lower than that of kerastrans-zero 2 by more than its
-                standard error. It is not if this is False or an argument says how to train.
-            **kwargs: Arguments of `keras.Model.fit`: callbacks, verbose, steps_per_epoch ...
+            callbacks: Callback of Keras, or list of them.
+            verbose: See `keras.Model.fit`; None for a line for each epoch of early stopping.
+            **changes: Fields of `kerastrans.Training`, for this call.
 
         Returns:
             The forecaster, with the history of Keras as `history`.
@@ -245,14 +215,15 @@ class Forecaster:
             ValueError: If the checkpoint belongs to a training with other arguments, which the
                 message names.
             ValueError: If windows are to be drawn by series from a folder of several files.
+            TypeError: If an argument is unknown; the nearest known one is suggested.
             RuntimeError: If the backend cannot distribute.
         """
-        sampling = Sampling(stride, sampling, window_sampling_limit)
-        options = {"validation_size": validation_size, "epochs": epochs, "batch_size": batch_size}
-        training.fit.check_options(self.config, **options, time_limit=time_limit, kwargs=kwargs)
-        limit = None if time_limit is None else training.TimeLimit(time_limit)
+        arguments = inspect.signature(Forecaster.fit).parameters.keys() - {"self", "changes"}
+        recipe = resolve_training(self.config.training, changes, arguments)
+        recipe.check_horizon(self.prediction_length)
+        limit = None if recipe.time_limit is None else training.TimeLimit(recipe.time_limit)
         before = self.fitted
-        is_guarded = restore_published and self.card is not None and epochs != 0
+        is_guarded = recipe.restore_published and self.card is not None and recipe.epochs != 0
         data = training.TrainingData.read(
             before.config if before else self.config,
             frame,
@@ -260,49 +231,59 @@ class Forecaster:
             static=static,
             freq=freq,
             validation=validation,
-            validation_size=validation_size,
-            epochs=None if is_guarded else epochs,
+            validation_size=recipe.validation_size,
+            epochs=None if is_guarded else recipe.epochs,
         )
         reader, zone = data.reader, data.reader.clock and data.reader.clock.tz
         read_as = read_as_of(frame) or self.read_as or (zone and {"timezone": zone})
-        how = (validation, validation_size, epochs, distribute, checkpoint)
-        is_told_how = any(x is not None for x in how) or kwargs.keys() - {"verbose"}
-        is_free = before is None and restore_published and not is_told_how
+        if self.config.is_built:  # known before it is compiled again, with a new optimizer
+            self._was_trained = self._was_trained or training.loop.was_trained(self.config.model)
+        is_new = not (self._was_trained or (before and before.trained))
+        extras = {"callbacks": callbacks, "a validation frame": validation is not None}
+        begins = is_new and self.card is None and recipe.epochs != 0
+        call = FitCall(recipe, begins, tuple(name for name, given in extras.items() if given))
+        facts = {"read_as": read_as, "fits": (*(before.fits if before else ()), call)}
+        is_told = recipe.says_how or any(extras.values()) or distribute or checkpoint is not None
+        is_free = before is None and not is_told
         is_free = is_free and training.fallback.is_possible(self.config, data)
         if is_free and training.fallback.is_needed(self.config, data):
             self._report(data.panels[0])
-            self.fitted = replace(
-                training.fallback.published_state(self.config, data), read_as=read_as
-            )
-            if kwargs.get("verbose", 1):
+            self.fitted = replace(training.fallback.published_state(self.config, data), **facts)
+            if verbose != 0:
                 print(training.fallback.description(data, self.card["name"]))
             return self
-        if self.config.is_built:  # known before it is compiled again, with a new optimizer
-            self._was_trained = self._was_trained or training.loop.was_trained(self.config.model)
         with distributed(distribute) if distribute else contextlib.nullcontext():
             if before:
                 model = training.fine_tuning.prepare_for_fine_tuning(before)
             else:
                 model = build_for(reader.config, reader)
-            is_new = not (self._was_trained or (before and before.trained))
-            options |= {"limit": limit, "checkpoint": checkpoint, "is_new": is_new, **kwargs}
-            options["published"] = self.card["name"] if is_guarded else None
             rival = training.fallback.rival_state(self.config, data, model) if is_free else None
             try:
-                found = training.fit.train(model, data, sampling, rival=rival, **options)
+                found = training.fit.train(
+                    model,
+                    data,
+                    recipe,
+                    limit=limit,
+                    checkpoint=checkpoint,
+                    published=self.card["name"] if is_guarded else None,
+                    rival=rival,
+                    is_new=is_new,
+                    callbacks=callbacks,
+                    verbose=verbose,
+                )
             except training.NotImprovedError as error:
                 self._report(error.windows)
                 if before is None:
                     before = replace(rival, read_as=read_as, chosen_by=error.windows.chosen_by)
+                before = replace(before, fits=facts["fits"])
                 self.fitted = training.fine_tuning.keep_published(before, error)
                 return self
         windows, trained, history, dependence, verdict = found
         model = training.fine_tuning.merge_adapters(before, model)
-        chosen_by = windows.chosen_by if epochs is None or kwargs.get("callbacks") else {}
-        facts = training.fit.rows_seen(before, trained, chosen_by, history)
+        chosen_by = windows.chosen_by if recipe.epochs is None or callbacks else {}
+        facts |= training.fit.rows_seen(before, trained, chosen_by, history)
         facts |= training.fine_tuning.facts_that_stay(before)
-        facts |= {"history": history, "dependence": dependence, "read_as": read_as}
-        facts["fine_tuning"] = verdict
+        facts |= {"history": history, "dependence": dependence, "fine_tuning": verdict}
         parts = reader.clock, reader.covariates, reader.channels
         self.fitted = FittedState(reader.config, model, *parts, **facts)
         self._report(windows)  # a warning can be an error, which finds a trained forecaster
@@ -562,7 +543,8 @@ class Forecaster:
                 window); None for all rows before the origin (an expanding window).
             prediction_length: As in `predict`; it cannot be combined with `refit`.
             exceeds: As in `predict`.
-            **kwargs: Arguments of `fit`, for `refit`.
+            **kwargs: Arguments of `fit`, for `refit`. Fields of `kerastrans.Training` replace those
+                of the first `fit` from new weights, which are used otherwise.
 
         Returns:
             DataFrame with the columns "unique_id", "ds", "cutoff" (the last known step), "y", the
@@ -825,15 +807,20 @@ class Forecaster:
     def clone(self) -> Self:
         """Return an untrained forecaster with the same arguments.
 
-        If a Keras model was passed, it is re-initialised. Published weights are kept, so that the
-        clone can predict without training.
+        Its `training` is that of the first `fit` from new weights. If a Keras model was passed, it
+        is re-initialised. Published weights are kept, so that the clone can predict without
+        training.
+
+        Warns:
+            UserWarning: If there were later calls of `fit`, or callbacks or a frame of validation
+                rows, which are not repeated.
 
         Raises:
             ValueError: If `fit` has changed the published weights.
             ValueError: If `select` or `combine` made the forecaster: its members cannot be trained
                 again as one model.
         """
-        arguments = self.config.arguments()
+        arguments = self.config.arguments() | {"training": training_of(self.config, self.fitted)}
         if self.card is not None and self.config.model != AUTO:
             state = training.fine_tuning.copy_published_state(self.fitted)
             clone = type(self)(**{**arguments, "model": state.model})
@@ -844,6 +831,7 @@ class Forecaster:
                 f"{self.alias} was made by {self.fitted.made_by}, whose members cannot be trained "
                 "again as one model: call it on the rows before each origin."
             )
+        warn_not_repeated(self.fitted)
         if self.config.is_built:
             arguments["model"] = reinitialise(self.config.model, self.config.seed)
         return type(self)(**arguments)

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from kerastrans import Forecaster, zoo
+from kerastrans import Forecaster, Training, zoo
 from kerastrans.data.panel import read_panel
-from kerastrans.data.sampling import Sampling, window_weights
+from kerastrans.data.sampling import window_weights
 from kerastrans.forecasting.inference.reader import Reader
 from kerastrans.forecasting.training.data import TrainingData
 from kerastrans.forecasting.training.defaults import HeldOut
@@ -24,7 +24,7 @@ def windows_of(panel, sampling):
 
 def drawn(sampling, frame, steps=300):
     """The share of each series, told by its level, in the windows of a training."""
-    batches = iter(windows_of(read_panel(frame), Sampling(kind=sampling)).batches(0, 32))
+    batches = iter(windows_of(read_panel(frame), Training(sampling=sampling)).batches(0, 32))
     levels = np.concatenate(
         [to_numpy(next(batches)[1]).mean(axis=(1, 2)).round(-2) for _ in range(steps)]
     )
@@ -43,7 +43,7 @@ def test_series_are_drawn_with_the_frequency_of_the_sampling():
 
 def test_limit_restricts_training_to_the_end_of_each_series():
     panel = read_panel(long_frame([60, 40]))
-    training, validating = windows_of(panel, Sampling(limit=2)).windows(0)
+    training, validating = windows_of(panel, Training(window_sampling_limit=2)).windows(0)
     np.testing.assert_array_equal(training.series, [0, 0, 1, 1])
     np.testing.assert_array_equal(panel.cuts[training.series] - training.cuts, [5, 4, 5, 4])
     _, targets = next(iter(training.batches(4)))

@@ -1,12 +1,13 @@
 """Files and forecasts of a release, which every later version must load and repeat.
 
-`python -m tests.helpers.releases` writes those of the present version to tests/fixtures/<version>/:
-a small model of each architecture as `models/<name>.keras`, trained forecasters of several kinds
-as `forecasters/<kind>/`, and their forecasts as forecasts.json. Run it once for each release,
-before any change that could move a class to another module.
+`python -m tests.helpers.releases` writes those of the next release to tests/fixtures/next/: a small
+model of each architecture as `models/<name>.keras`, trained forecasters of several kinds as
+`forecasters/<kind>/`, and their forecasts as forecasts.json. A change that these files do not
+survive writes them again and says so; a release renames the folder to its version.
 """
 
 import json
+import shutil
 from pathlib import Path
 
 import keras
@@ -109,8 +110,9 @@ def summary(rows):
 
 
 def main():
-    """Write the fixtures of the present version."""
-    folder = FOLDER / kerastrans.__version__
+    """Write the fixtures of the next release."""
+    folder = FOLDER / "next"
+    shutil.rmtree(folder, ignore_errors=True)
     (folder / "models").mkdir(parents=True)
     (folder / "forecasters").mkdir()
     stored = {"models": {}, "forecasters": {}}

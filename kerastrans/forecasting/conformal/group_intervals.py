@@ -121,15 +121,13 @@ class GroupIntervals:
 
     @classmethod
     def from_dict(cls, config):
-        """Return the intervals of a dict that `to_dict` of this or an earlier version returned."""
+        """Return the intervals of a dict that `to_dict` returned."""
         offsets, step_size = (
-            {_read_level(level): _read_offsets(values) for level, values in config[name].items()}
+            {_read_level(level): np.asarray(values) for level, values in config[name].items()}
             for name in ("offsets", "step_size")
         )
-        symmetric = config.get("symmetric", dict.fromkeys(config["offsets"], True))
-        symmetric = {_read_level(level): value for level, value in symmetric.items()}
-        number = config.get("effective_origins")
-        return cls(config["method"], offsets, step_size, symmetric, number)
+        symmetric = {_read_level(level): value for level, value in config["symmetric"].items()}
+        return cls(config["method"], offsets, step_size, symmetric, config["effective_origins"])
 
 
 def _is_symmetric(scores, level, symmetric, times, num_origins):
@@ -151,15 +149,6 @@ def _as_json(value):
     if isinstance(value, dict):
         return {str(name): _as_json(x) for name, x in value.items()}
     return value.tolist() if isinstance(value, np.ndarray) else value
-
-
-def _read_offsets(values):
-    """Return the offsets of both bounds `(prediction_length, num_channels, 2)`.
-
-    In files of earlier versions, both bounds have the same offset and no axis.
-    """
-    values = np.asarray(values)
-    return np.stack([values, values], axis=-1) if values.ndim == 2 else values
 
 
 def _read_level(text):

@@ -135,11 +135,11 @@ class ConformalIntervals(GroupIntervals):
 
     @classmethod
     def from_dict(cls, config):
-        """Return the intervals of a dict that `to_dict` of this or an earlier version returned."""
-        groups, sizes = config.get("groups", {}), config.get("sizes")
+        """Return the intervals of a dict that `to_dict` returned."""
+        groups, sizes = config["groups"], config["sizes"]
         return replace(
             super().from_dict(config),
-            by=config.get("by"),
+            by=config["by"],
             groups={name: GroupIntervals.from_dict(group) for name, group in groups.items()},
             sizes=sizes and {name: np.asarray(values) for name, values in sizes.items()},
         )

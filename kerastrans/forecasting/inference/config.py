@@ -14,6 +14,7 @@ from kerastrans.data.missing import FILLS
 from kerastrans.data.scaling import WindowScaler
 from kerastrans.decoding.graph import history_input
 from kerastrans.forecasting.inference.losses import check_loss
+from kerastrans.forecasting.inference.recipe import Training
 from kerastrans.heads.bounded import check_bounds
 from kerastrans.models import registry
 from kerastrans.models.parts.checks import SIZES
@@ -76,6 +77,7 @@ class Config:
     alias: str | None = None
     bounds: tuple | None = None
     size: object = None
+    training: Training = field(default_factory=Training)
     hyperparameters: dict = field(default_factory=dict)
 
     def __post_init__(self):
@@ -87,6 +89,9 @@ class Config:
             prediction_length=self.prediction_length, num_samples=self.num_samples
         )
         check_seed(self.seed)
+        if not isinstance(self.training, Training):
+            raise ValueError(f"training must be a kerastrans.Training, got {self.training!r}.")
+        self.training.check_horizon(self.prediction_length)
         if self.context_length is None and self.is_built:
             object.__setattr__(self, "context_length", history_input(self.model).shape[1])
         if self.context_length is not None:

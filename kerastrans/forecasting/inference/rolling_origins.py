@@ -208,6 +208,7 @@ def refit_origins(forecaster, frame, *, windows, step, static, train_size, fit_o
     if not len(panel):  # the caller reports the faults
         return Backtest(panel, None, forecaster.fitted)
     parts, stays, cuts = [], False, origins(panel, steps, windows, step)
+    forecaster = forecaster.clone()  # which has the recipe of its first fit
     for number in range(windows):
         if number % every == 0 and not stays:
             known = rows_until(frame, panel, cuts[number], train_size)

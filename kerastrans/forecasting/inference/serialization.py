@@ -6,16 +6,15 @@ from dataclasses import asdict
 
 import keras
 
-from kerastrans import heads
 from kerastrans.data.scaling import WindowScaler
+from kerastrans.forecasting.inference.recipe import Training
 from kerastrans.forecasting.inference.state import FittedState
 from kerastrans.utils.files import load_model, read_json
 from kerastrans.utils.model_files import without_optimizer
 
 MODEL, FORECASTER = "model.keras", "forecaster.json"
-# Format of forecaster.json. Format 1 had no number; format 2 had the arguments that `fit` resolved
-# instead of those that were given.
-FORMAT = 3
+FORMAT = 4  # of forecaster.json; no earlier one was in a release
+RECORDS = {"scaler": WindowScaler, "training": Training}  # arguments that JSON has as objects
 
 
 def write_files(config, state, folder, optimizer):
@@ -44,30 +43,29 @@ def write_files(config, state, folder, optimizer):
 
 
 def read_files(path):
-    """Read a folder that `write_files` wrote, in this version or an earlier one.
+    """Read a folder that `write_files` wrote.
 
     Returns:
         Arguments of the constructor, and a function from their `Config` to the `FittedState`.
 
     Raises:
         FileNotFoundError: If there is no forecaster at `path`.
-        ValueError: If a file is damaged or of a newer format, or the model contains code.
+        ValueError: If a file is damaged or of another format, or the model contains code.
     """
     file = path / FORECASTER
     if not file.is_file():
         raise FileNotFoundError(f"{path} holds no forecaster.")
-    content = read_json(file, {"config": dict})
-    number = content.get("format", 1)
-    if number not in (1, 2, FORMAT):
-        raise ValueError(f"{path} has format {number}, this version reads up to {FORMAT}.")
-    if number > 1:
-        content = read_json(file, {"config": dict, "fitted": dict})
+    number = read_json(file, {}).get("format", 1)
+    if number != FORMAT:
+        hint = "install a newer kerastrans" if _is_newer(number) else "train and save it anew"
+        raise ValueError(
+            f"{path} has format {number!r}, and this version reads format {FORMAT}: {hint}. The "
+            "presets of the package have this format."
+        )
+    content = read_json(file, {"config": dict, "fitted": dict})
     model = load_model(path / MODEL)
     try:
-        if number == 1:
-            arguments, stored = read_format_1(content, model)
-        else:
-            arguments, stored = read_arguments(content["config"]), content["fitted"]
+        arguments, stored = read_arguments(content["config"]), content["fitted"]
         if arguments["model"] is None:
             arguments["model"] = model
     except (KeyError, TypeError, AttributeError) as error:
@@ -86,7 +84,8 @@ def _restore(file, model, stored, config):
 
 def write_arguments(arguments):
     """Return constructor arguments, ready for JSON."""
-    written = {**arguments, "scaler": asdict(arguments["scaler"])}
+    records = {name: asdict(arguments[name]) for name in RECORDS}
+    written = {**arguments, **records}
     written = json.loads(json.dumps(keras.saving.serialize_keras_object(written)))
     for name in ("head", "loss", "optimizer"):
         try:
@@ -102,18 +101,8 @@ def write_arguments(arguments):
 def read_arguments(written):
     """Return the arguments that `write_arguments` wrote."""
     arguments = keras.saving.deserialize_keras_object(written)
-    return {**arguments, "scaler": WindowScaler(**arguments["scaler"])}
+    return arguments | {name: kind(**arguments[name]) for name, kind in RECORDS.items()}
 
 
-def read_format_1(content, model):
-    """Return arguments and state from a forecaster.json of kerastrans 0.1."""
-    config = dict(content["config"])
-    arguments = {
-        **config.pop("hyperparameters"),
-        "model": config.pop("architecture"),
-        "scaler": WindowScaler(**content["scaler"]),
-        **config,
-    }
-    if arguments["model"] is not None:
-        arguments["head"] = heads.of(model)
-    return arguments, {**content, "trained": {}}
+def _is_newer(number):
+    return isinstance(number, int) and number > FORMAT

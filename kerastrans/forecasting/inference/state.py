@@ -21,6 +21,7 @@ from kerastrans.decoding.graph import (
 from kerastrans.forecasting.conformal.intervals import ConformalIntervals
 from kerastrans.forecasting.dependence import Dependence
 from kerastrans.forecasting.inference.config import AUTO, Config
+from kerastrans.forecasting.inference.recipe import FitCall
 from kerastrans.heads.bounded import Bounded
 from kerastrans.models.parts.forecast_graph import (
     build_forecast_graph,
@@ -32,11 +33,9 @@ from kerastrans.utils.compilation import compile_inference
 from kerastrans.utils.validation import check_percents
 
 LEVELS = (80, 95)
-# Fields of a state that files of earlier versions lack.
-LATER_FIELDS = (
-    *("chosen_by", "given_freq", "trainable", "lora_rank", "card", "made_by", "read_as"),
-    "fine_tuning",
-)
+# Fields that JSON has as they are.
+PLAIN = ("chosen_by", "given_freq", "trainable", "lora_rank", "card", "made_by", "read_as")
+PLAIN += ("fine_tuning",)
 # Arguments that `fit` resolves, as a file holds them next to those that were given.
 RESOLVED = ("context_length", "calendar")
 
@@ -67,6 +66,7 @@ class FittedState:
             was not learnt.
         read_as: Dict of how the file of the training data was read, see
             `kerastrans.data.read_table`; None if it is not known.
+        fits: Tuple of `FitCall`, one for each call of `fit`, the oldest first.
         fine_tuning: Dict of whether `fit` kept the published weights or the trained ones, and why,
             see `training.guard.Guard`; None for other models, and before `fit`.
     """
@@ -88,6 +88,7 @@ class FittedState:
     dependence: Dependence | None = None
     read_as: dict | None = None
     fine_tuning: dict | None = None
+    fits: tuple = ()
 
     @property
     def freq(self):
@@ -290,15 +291,9 @@ class FittedState:
             "channels": self.channels and list(self.channels),
             "trained": self.trained,
             "intervals": self.intervals and self.intervals.to_dict(),
-            "chosen_by": self.chosen_by,
-            "given_freq": self.given_freq,
-            "trainable": self.trainable,
-            "lora_rank": self.lora_rank,
-            "card": self.card,
-            "made_by": self.made_by,
             "dependence": self.dependence and self.dependence.to_dict(),
-            "read_as": self.read_as,
-            "fine_tuning": self.fine_tuning,
+            **{name: getattr(self, name) for name in PLAIN},
+            "fits": [asdict(call) for call in self.fits],
         }
 
     @classmethod
@@ -308,14 +303,14 @@ class FittedState:
         Args:
             config: `Config` that was given.
             model: Keras model.
-            stored: Dict; in earlier versions, it has no "settings" and the config is resolved.
+            stored: Dict.
         """
-        settings = dict(stored.get("settings", {}))
-        if settings and settings["model"] is None:
+        settings = dict(stored["settings"])
+        if settings["model"] is None:
             del settings["model"]
         _check_stored(model, settings, stored)
-        dependence = stored.get("dependence")
-        Reading(**(stored.get("read_as") or {}))  # raises TypeError if it is damaged
+        dependence = stored["dependence"]
+        Reading(**(stored["read_as"] or {}))  # raises TypeError if it is damaged
         config = replace(config, **settings)
         if config.model == AUTO:  # it had chosen published weights
             config = config.with_published(model, stored["card"]["name"])
@@ -327,8 +322,9 @@ class FittedState:
             stored["channels"] and tuple(stored["channels"]),
             stored["trained"],
             stored["intervals"] and ConformalIntervals.from_dict(stored["intervals"]),
-            **{name: stored[name] for name in LATER_FIELDS if name in stored},
+            **{name: stored[name] for name in PLAIN},
             dependence=dependence and Dependence.from_dict(dependence),
+            fits=tuple(FitCall.from_dict(call) for call in stored["fits"]),
         )
 
 
@@ -337,9 +333,9 @@ def _check_stored(model, settings, stored):
     clock = stored["clock"] or {}
     if clock:
         offset_of(clock["freq"])
-    counts = [*stored["trained"].values(), *stored.get("chosen_by", {}).values()]
+    counts = [*stored["trained"].values(), *stored["chosen_by"].values()]
     numbers = [*counts, clock.get("phase", 0), clock.get("anchor", 0)]
-    texts = [stored.get("given_freq"), stored.get("made_by"), *(stored["channels"] or ())]
+    texts = [stored["given_freq"], stored["made_by"], *(stored["channels"] or ())]
     steps = history_input(model).shape[1]
     reasons = {
         "trained, chosen_by and clock must be integers": all(_is_int64(x) for x in numbers),
@@ -347,11 +343,10 @@ def _check_stored(model, settings, stored):
             isinstance(x, str | None) for x in texts
         ),
         "channels must be a list": isinstance(stored["channels"], list | None),
-        "card must be an object": isinstance(stored.get("card"), dict | None),
-        "trainable must be 'all', 'lora' or 'head'": stored.get("trainable", "all")
-        in ("all", "lora", "head"),
-        "lora_rank must be a positive integer": _is_int64(stored.get("lora_rank", 1))
-        and stored.get("lora_rank", 1) > 0,
+        "card must be an object": isinstance(stored["card"], dict | None),
+        "trainable must be 'all', 'lora' or 'head'": stored["trainable"] in ("all", "lora", "head"),
+        "lora_rank must be a positive integer": _is_int64(stored["lora_rank"])
+        and stored["lora_rank"] > 0,
         f"context_length must be {steps}, as in the model": settings.get("context_length", steps)
         == steps
         or steps is None,

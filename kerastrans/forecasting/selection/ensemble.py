@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from kerastrans.data.sampling import Sampling
 from kerastrans.data.window_index import training_cuts
 from kerastrans.forecasting.forecaster import Forecaster
 from kerastrans.forecasting.inference.error_dependence import learn_dependence
 from kerastrans.forecasting.inference.forecast import forecast_windows
+from kerastrans.forecasting.inference.recipe import Training
 from kerastrans.forecasting.inference.windows import windows_of
 from kerastrans.forecasting.selection.combination import build_combined
 from kerastrans.forecasting.training.data import TrainingData
@@ -108,7 +108,7 @@ def _train_further(forecaster, frame, static, seconds, report):
         return False
     report(f"{forecaster.alias}: {steps} extra steps on all rows, for at most {seconds:.0f} s")
     data = TrainingData(forecaster.reader, [forecaster.reader.panel(frame, static)])
-    windows = TrainingWindows(fitted.model, data, Sampling())
+    windows = TrainingWindows(fitted.model, data, Training())
     stop = TimeLimit(seconds).callback(lambda steps: 0.0)
     if not train_further(windows, steps, stop=stop):
         return False

@@ -6,6 +6,7 @@ from kerastrans import heads
 from kerastrans.decoding.graph import is_autoregressive
 from kerastrans.forecasting.inference.error_dependence import learn_dependence
 from kerastrans.forecasting.inference.forecast import forecast_windows
+from kerastrans.forecasting.inference.recipe import Training
 from kerastrans.forecasting.inference.state import FittedState
 from kerastrans.forecasting.training.defaults import MAX_VALIDATION_WINDOWS, HeldOut
 from kerastrans.forecasting.training.early_stopping import DECAY
@@ -100,7 +101,7 @@ def finish(windows, steps, batch_size, is_verbose=False, limit=None):
         if is_verbose:
             print(f"{steps} extra steps on all rows", flush=True)
         data = replace(windows.data, held_out=HeldOut(), validation=None)
-        all_rows = TrainingWindows(model, data, windows.sampling)
+        all_rows = TrainingWindows(model, data, windows.training)
         stop = limit and limit.callback(lambda steps: seconds)
         all_rows = all_rows if train_further(all_rows, steps, batch_size, stop) else None
     if correction is not None:
@@ -166,12 +167,13 @@ def train_further(windows, steps, batch_size=32, stop=None):
     Returns:
         bool: False if the training diverged; the weights are then unchanged.
     """
+    recipe = Training(epochs=1, batch_size=batch_size, steps_per_epoch=steps)
     optimizer = windows.model.optimizer
     rate = float(optimizer.learning_rate)
     optimizer.learning_rate = rate * DECAY**2
     try:
         with unchanged_on_failure(windows.model):
-            fit_model(windows, batch_size, 1, stop, steps_per_epoch=steps, verbose=0)
+            fit_model(windows, recipe, stop, verbose=0)
     except DivergedError:
         return False
     finally:

@@ -16,7 +16,7 @@ from kerastrans.forecasting.training.defaults import (
 MIN_SEASONS = 3  # of the median series, which published weights forecast from it only
 # Arguments of `Forecaster` with which published weights forecast as well.
 _ARGUMENTS = {"model", "prediction_length", "short", "num_samples", "seed", "alias", "bounds"}
-_ARGUMENTS |= {"past", "future"}
+_ARGUMENTS |= {"past", "future", "training"}
 
 
 def is_possible(config, data):

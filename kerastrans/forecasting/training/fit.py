@@ -1,9 +1,6 @@
 """Train a model on some training data; if that fails, the model is unchanged."""
 
-import inspect
 from dataclasses import replace
-
-import keras
 
 from kerastrans import heads
 from kerastrans.forecasting.inference.losses import report_zeros
@@ -21,64 +18,21 @@ from kerastrans.forecasting.training.loop import (
 from kerastrans.forecasting.training.spread import report_unmeasured_spread
 from kerastrans.forecasting.training.windows import TrainingWindows
 from kerastrans.models.parts.adaptation import adapt_layers
-from kerastrans.utils.peer_words import answer
 from kerastrans.utils.user_warnings import warn_user
-from kerastrans.utils.validation import check_positive_integers
-
-_REPLACED = {
-    "validation_split": "validation_size, the last steps of each series",
-    "validation_data": "validation, a frame",
-    "learning_rate": "Forecaster(..., optimizer=keras.optimizers.Adam(learning_rate))",
-    "shuffle": "seed: windows are always shuffled",
-    "x": "a frame",
-    "y": "a frame",
-    "loss": "Forecaster(..., loss=...)",
-    "optimizer": "Forecaster(..., optimizer=...)",
-    "initial_epoch": "checkpoint, which continues a training that was interrupted",
-}
-_OWN = {"frame", "static", "freq", "validation", "validation_size", "stride", "time_limit"}
-
-
-def check_options(config, validation_size, batch_size, epochs, time_limit, kwargs):
-    """Raise ValueError for invalid arguments of `fit`, TypeError for those that are not known."""
-    for name in sorted(set(kwargs) & set(_REPLACED)):
-        raise ValueError(f"fit takes no {name!r}: use {_REPLACED[name]}.")
-    known = set(inspect.signature(keras.Model.fit).parameters) - {"self", *_REPLACED}
-    for name in sorted(set(kwargs) - known):
-        raise TypeError(f"fit has no argument {name!r}: {answer(name, sorted(known | _OWN))}")
-    check_positive_integers(batch_size=batch_size)
-    if time_limit is not None and not time_limit > 0:
-        raise ValueError(f"time_limit must be seconds above 0 or None, got {time_limit!r}.")
-    if epochs is None and kwargs.get("validation_freq", 1) != 1:
-        raise ValueError(
-            f"validation_freq={kwargs['validation_freq']!r} and epochs=None cannot be combined: "
-            "early stopping monitors every epoch. Give epochs."
-        )
-    if epochs not in (None, 0):
-        check_positive_integers(epochs=epochs)
-    if validation_size:
-        check_positive_integers(validation_size=validation_size)
-        if validation_size < config.prediction_length:
-            raise ValueError(
-                f"validation_size={validation_size} holds no whole forecast of "
-                f"prediction_length={config.prediction_length} steps: give at least that many."
-            )
 
 
 def train(
     model,
     data,
-    sampling,
+    training,
     *,
-    validation_size,
-    batch_size,
-    epochs,
     limit=None,
     checkpoint=None,
     published=None,
     rival=None,
     is_new=False,
-    **kwargs,
+    callbacks=None,
+    verbose=None,
 ):
     """Train a model on the windows of some data.
 
@@ -88,10 +42,7 @@ def train(
     Args:
         model: Keras model.
         data: `TrainingData`.
-        sampling: `Sampling`.
-        validation_size: See `Forecaster.fit`, as the following.
-        batch_size: int, number of windows in a batch.
-        epochs: int, or None.
+        training: `Training`.
         limit: `TimeLimit` that includes `finish`, or None. It is ignored if epochs are given.
         checkpoint: Path of a folder, or None.
         published: Name of published weights, which are restored unless held-out windows favour the
@@ -100,7 +51,8 @@ def train(
             trained model; None to keep this one.
         is_new: bool, whether the model was not trained before, by Keras or here; then its layers
             are adapted to the training rows, see `adapt_layers`.
-        **kwargs: Arguments of `keras.Model.fit`.
+        callbacks: See `Forecaster.fit`.
+        verbose: See `Forecaster.fit`.
 
     Returns:
         `TrainingWindows`; dict of the training rows, as in `FittedState`; the history of Keras,
@@ -110,9 +62,9 @@ def train(
     Raises:
         NotImprovedError: If the weights at the start were restored.
     """
-    config = data.reader.config
+    config, batch_size, epochs = data.reader.config, training.batch_size, training.epochs
     most = MAX_VALIDATION_WINDOWS if epochs is None or published else None
-    windows = TrainingWindows(model, data, sampling, most)
+    windows = TrainingWindows(model, data, training, most)
     if config.context_length > LONG_CONTEXT * windows.longest:
         warn_user(
             f"context_length={config.context_length} is more than {LONG_CONTEXT} times as long as "
@@ -121,18 +73,16 @@ def train(
     if not model.trainable_weights or epochs == 0:
         return windows, {}, None, None, None
     parts = [windows.steps(part, batch_size) for part in (0, 1)]
-    if validation_size is None and data.held_out.steps and not all(parts):
+    if training.validation_size is None and data.held_out.steps and not all(parts):
         # The steps that would be held out are too few or unknown.
-        windows = TrainingWindows(model, replace(data, held_out=HeldOut()), sampling)
-    is_verbose = kwargs.get("verbose", 1) != 0
-    is_given = data.validation is not None or validation_size is not None
+        windows = TrainingWindows(model, replace(data, held_out=HeldOut()), training)
+    is_verbose = verbose != 0
+    is_given = data.validation is not None or training.validation_size is not None
     heads.of(model).check_zeros(windows.zeros)
     report_zeros(model.loss, windows.zeros)
     if checkpoint is not None:
-        steps = kwargs.get("steps_per_epoch")
-        settings = {"batch_size": batch_size, "epochs": epochs, "steps_per_epoch": steps}
-        settings["weights at the start"] = checksum_of(model)
-        checkpoint = Checkpoint(checkpoint, windows.facts() | settings)
+        settings = windows.facts() | {"weights at the start": checksum_of(model)}
+        checkpoint = Checkpoint(checkpoint, settings)
     if not model.compiled:
         compile_model(config, model)
     guard = None
@@ -148,7 +98,8 @@ def train(
         stop = limit and limit.callback(reserve_for_finish(limit, windows, batch_size, trains_on))
         if is_new:
             adapt_layers(model, windows.training_rows)
-        history = fit_model(windows, batch_size, epochs, stop, checkpoint, **kwargs)
+        given = {"callbacks": callbacks, "verbose": verbose}
+        history = fit_model(windows, training, stop, checkpoint, **given)
         verdict = guard and guard.check(history)
         steps = steps_taken(model.optimizer) - before if trains_on else 0
         finished = finish(windows, steps, batch_size, is_verbose, limit)

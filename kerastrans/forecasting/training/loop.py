@@ -41,16 +41,16 @@ def was_trained(model):
     return is_loaded or steps_taken(getattr(model, "optimizer", None)) > 0
 
 
-def fit_model(windows, batch_size, epochs, stop=None, checkpoint=None, **kwargs):
+def fit_model(windows, training, stop=None, checkpoint=None, *, callbacks=None, verbose=None):
     """Train the model of some windows, and return the history of Keras.
 
     Args:
         windows: `TrainingWindows`.
-        batch_size: int, number of windows in a batch.
-        epochs: int; None for early stopping.
+        training: `Training`.
         stop: `StopInTime`, or None.
         checkpoint: `Checkpoint`, or None.
-        **kwargs: Arguments of `keras.Model.fit`.
+        callbacks: Callback of Keras, or list of them, or None.
+        verbose: See `keras.Model.fit`; None for a line for each epoch of early stopping.
 
     Raises:
         ValueError: If there is no window to train on or to validate on.
@@ -59,35 +59,37 @@ def fit_model(windows, batch_size, epochs, stop=None, checkpoint=None, **kwargs)
     """
     config, model, held_out = windows.config, windows.model, windows.data.held_out.steps
     source = "validation" if windows.data.validation else f"validation_size={held_out}"
+    batch_size, epochs = training.batch_size, training.epochs
+    steps_per_epoch = training.steps_per_epoch or windows.steps(0, batch_size)
+    kwargs = {}
     if not windows.steps(0, batch_size):
         raise ValueError(
             f"no window to train on: the longest series has {windows.longest} steps, {held_out} "
             f"of them held out, and prediction_length is {config.prediction_length}."
         )
     if windows.has_validation:
-        kwargs["validation_steps"] = windows.steps(1, BATCH)
-        if not kwargs["validation_steps"]:
+        size = training.validation_batch_size or BATCH
+        steps = windows.steps(1, size)
+        if not steps:
             raise ValueError(
                 f"no window to validate on: {source} holds no {config.prediction_length} steps of "
                 "a series with a known value."
             )
-        kwargs["validation_data"] = windows.batches(1, BATCH)
+        kwargs["validation_steps"] = min(steps, training.validation_steps or steps)
+        kwargs["validation_data"] = windows.batches(1, size)
+        kwargs["validation_freq"] = training.validation_freq
     early_stopping = progress = None
     if epochs is None:
-        steps = kwargs.setdefault(
-            "steps_per_epoch", min(MAX_STEPS_PER_EPOCH, windows.steps(0, batch_size))
-        )
+        if training.steps_per_epoch is None:
+            steps_per_epoch = min(MAX_STEPS_PER_EPOCH, steps_per_epoch)
         decays = 2 if sets_rate(config) else 0
-        patience = int(np.clip(-(-MIN_PATIENCE_STEPS // steps), 3, 10))
+        patience = int(np.clip(-(-MIN_PATIENCE_STEPS // steps_per_epoch), 3, 10))
         early_stopping = EarlyStopping(patience, decays)
-        if "verbose" not in kwargs:
-            progress = Progress(early_stopping, MAX_EPOCHS, stop and stop.limit)
-            kwargs["verbose"] = 0
-    given = kwargs.pop("callbacks", None) or ()
+        if verbose is None:
+            progress, verbose = Progress(early_stopping, MAX_EPOCHS, stop and stop.limit), 0
+    given = callbacks or ()
     given = given if isinstance(given, list | tuple) else (given,)
     callbacks = [*given, stop, early_stopping, progress, checkpoint]
-    kwargs["callbacks"] = [callback for callback in callbacks if callback is not None]
-    kwargs.setdefault("steps_per_epoch", windows.steps(0, batch_size))
     seed_generators(model, config.seed)
     # If the first step built it, TensorFlow would trace that step again, without new variables.
     model.optimizer.build(model.trainable_variables)
@@ -95,10 +97,13 @@ def fit_model(windows, batch_size, epochs, stop=None, checkpoint=None, **kwargs)
     if early_stopping is not None and early_stopping.is_over:
         epochs = epochs_before
     history = model.fit(
-        windows.batches(0, batch_size, epochs_before * kwargs["steps_per_epoch"]),
+        windows.batches(0, batch_size, epochs_before * steps_per_epoch),
         shuffle=False,
         initial_epoch=epochs_before,
         epochs=MAX_EPOCHS if epochs is None else epochs,
+        steps_per_epoch=steps_per_epoch,
+        callbacks=[callback for callback in callbacks if callback is not None],
+        verbose="auto" if verbose is None else verbose,
         **kwargs,
     )
     if checkpoint is not None:

@@ -3,6 +3,7 @@
 import functools
 import itertools
 import zlib
+from dataclasses import asdict
 
 import keras
 import numpy as np
@@ -16,6 +17,9 @@ from kerastrans.forecasting.inference.reader import report_faults
 from kerastrans.forecasting.inference.serialization import write_arguments
 from kerastrans.forecasting.inference.windows import windows_of
 from kerastrans.forecasting.training.defaults import thin_windows
+
+# Fields of a `Training` that decide when it ends and what is kept, not what it learns.
+ENDS = ("time_limit", "restore_published")
 
 
 class TrainingWindows:
@@ -32,8 +36,8 @@ class TrainingWindows:
     Args:
         model: Keras model.
         data: `TrainingData`.
-        sampling: `Sampling`. If whole series are held out, the forecasts of the other, short
-            series begin up to their last step.
+        training: `Training`, whose fields say which windows. If whole series are held out, the
+            forecasts of the other, short series begin up to their last step.
         max_validation_windows: int, see `thin_windows`; None for all windows.
 
     Raises:
@@ -41,14 +45,14 @@ class TrainingWindows:
         ValueError: If windows are to be drawn from several files at once.
     """
 
-    def __init__(self, model, data, sampling, max_validation_windows=None):
-        if sampling.kind != "windows" and len(data.panels) > 1:
+    def __init__(self, model, data, training, max_validation_windows=None):
+        if training.sampling != "windows" and len(data.panels) > 1:
             raise ValueError(
-                f"sampling={sampling.kind!r} and a folder of {len(data.panels)} files cannot be "
-                "combined: windows are drawn from one file at a time."
+                f"sampling={training.sampling!r} and a folder of {len(data.panels)} files cannot "
+                "be combined: windows are drawn from one file at a time."
             )
         self.config, self.model = data.reader.config, model
-        self.data, self.sampling = data, sampling
+        self.data, self.training = data, training
         self.max_validation_windows = max_validation_windows
         self.trained, self.chosen_by, self.faults, self.counts = {}, {}, {}, []
         self.num_series = self.longest = self.zeros = self.checksum = 0
@@ -121,10 +125,10 @@ class TrainingWindows:
             panel,
             self.config.context_length,
             self.config.prediction_length,
-            self.sampling.stride,
+            self.training.stride,
             pad=self.config.short == "pad",
         )
-        steps, limit = self.data.held_out.steps, self.sampling.limit
+        steps, limit = self.data.held_out.steps, self.training.window_sampling_limit
         if self.data.held_out.share == 1:
             training, validation = cut(held_out=steps, limit=limit)
         else:
@@ -143,7 +147,7 @@ class TrainingWindows:
 
     def _training(self, panel, series, cuts):
         ends = panel.cuts_without_last(self.data.held_out.of_all)[series]
-        weights = window_weights(self.sampling.kind, panel, series, ends)
+        weights = window_weights(self.training.sampling, panel, series, ends)
         is_whole = (cuts + self.config.prediction_length <= ends).all()
         limits = None if is_whole else ends
         return windows_of(self, panel, series, cuts, ends, weights, limits)
@@ -195,13 +199,12 @@ class TrainingWindows:
 
     def facts(self):
         """Return all that decides these windows, ready for JSON, see `Checkpoint`."""
+        config = write_arguments(self.config.arguments() | {"model": self.config.name})
         return {
-            **write_arguments(self.config.arguments() | {"model": self.config.name}),
-            "stride": self.sampling.stride,
+            **{name: value for name, value in config.items() if name != "training"},
+            **{name: x for name, x in asdict(self.training).items() if name not in ENDS},
             "validation_size": self.data.held_out.steps,
             "validation_share": self.data.held_out.share,
-            "sampling": self.sampling.kind,
-            "window_sampling_limit": self.sampling.limit,
             "precision": keras.config.dtype_policy().name,
             "data": self.checksum,
         }

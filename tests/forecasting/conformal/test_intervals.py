@@ -1,14 +1,11 @@
 """Conformal intervals: coverage of both bounds, groups, updates and files."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from kerastrans.forecasting.conformal import ConformalIntervals, conformity_scores
-
-FORMER = Path(__file__).parents[2] / "fixtures" / "intervals_0.1.json"
 
 
 def of_errors(errors, levels=(80,)):
@@ -115,25 +112,6 @@ def test_intervals_with_groups_survive_a_json_round_trip(method):
     assert one[1].to_dict() == other[1].to_dict()
     moved = one[1].groups["a"].offsets[80] != intervals.groups["a"].offsets[80]
     assert moved.any() == (method == "adaptive")
-
-
-@pytest.mark.parametrize("method", ["split", "adaptive"])
-def test_intervals_of_earlier_versions_are_symmetric_and_can_follow(method):
-    former = json.loads(FORMER.read_text())[method]
-    intervals = ConformalIntervals.from_dict(former)
-    assert intervals.symmetric == {80: True, 95: True}
-    assert (intervals.by, intervals.groups, intervals.sizes) == (None, {}, None)
-    for level in (80, 95):
-        for side in (0, 1):
-            np.testing.assert_array_equal(
-                intervals.offsets[level][..., side], former["offsets"][str(level)]
-            )
-    new = of_errors(np.full((40, 3, 1), 9.0), (80, 95))
-    widths, _ = intervals.follow(new, np.arange(40))
-    np.testing.assert_array_equal(widths[80][..., 0], widths[80][..., 1])
-    grown = (widths[80][-1] > intervals.offsets[80]).all()
-    assert grown == (method == "adaptive")
-    assert ConformalIntervals.from_dict(intervals.to_dict()).to_dict() == intervals.to_dict()
 
 
 def test_an_unknown_method_is_refused():

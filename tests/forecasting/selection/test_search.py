@@ -161,7 +161,7 @@ def test_a_selection_ends_in_time_with_its_ensemble(monkeypatch, capsys):
     for module in ("fit", "extra_steps"):
         monkeypatch.setattr(
             f"kerastrans.forecasting.training.{module}.fit_model",
-            lambda *args, **kwargs: fit_model(*args, callbacks=[Tick()], **kwargs),
+            lambda *args, **kwargs: fit_model(*args, **kwargs | {"callbacks": [Tick()]}),
         )
     monkeypatch.setattr(time_limit, "monotonic", lambda: now[0])
     monkeypatch.setattr(search.HoldoutScorer, "__call__", ticking(search.HoldoutScorer.__call__, 3))

@@ -50,7 +50,7 @@ def clock(monkeypatch):
     fit_model, forecast = extra_steps.fit_model, extra_steps.forecast_windows
 
     def ticking_fit(*args, **kwargs):
-        return fit_model(*args, callbacks=[ticks], **kwargs)
+        return fit_model(*args, **kwargs | {"callbacks": [ticks]})
 
     def ticking_forecast(*args):
         clock.now += FORECAST

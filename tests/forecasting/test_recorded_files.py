@@ -1,9 +1,8 @@
-"""Files that earlier versions wrote load, and forecast what they forecast then.
+"""Files that were written once load, and forecast what they forecast then.
 
-`tests/fixtures/presets_0.1.json` holds what version 0.1.0 forecast with each preset, whose files it
-wrote, after the history that `history` makes: the first two steps of each channel, and the mean of
-each column. The files in saved_models/ have format 1. The folder of each later version is written
-by `tests.helpers.releases`.
+`tests/fixtures/presets.json` holds what each preset forecast when it was made, after the history
+that `history` makes: the first two steps of each channel, and the mean of each column. The files
+of `tests/fixtures/next` are written by `tests.helpers.releases`.
 """
 
 import json
@@ -17,9 +16,9 @@ from kerastrans import Forecaster, zoo
 from tests.helpers import releases
 from tests.helpers.architectures import forecast, walks
 
-FORECASTS = json.loads((releases.FOLDER / "presets_0.1.json").read_text())["presets"]
-VERSION_0_2 = releases.FOLDER / "0.2.0"
-THEN = json.loads((VERSION_0_2 / "forecasts.json").read_text())
+FORECASTS = json.loads((releases.FOLDER / "presets.json").read_text())["presets"]
+RECORDED = releases.FOLDER / "next"
+THEN = json.loads((RECORDED / "forecasts.json").read_text())
 QUICK = ("nlinear", "nhits", "transformer", "nlinear_wide")
 
 
@@ -39,7 +38,7 @@ def history(forecaster):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FORECASTS)
-def test_presets_of_format_1_repeat_their_forecasts(name):
+def test_presets_repeat_their_forecasts(name):
     forecaster, then = zoo.from_preset(name), FORECASTS[name]
     rows = forecaster.predict(history(forecaster))
     columns = [
@@ -55,8 +54,8 @@ def test_presets_of_format_1_repeat_their_forecasts(name):
 
 
 @pytest.mark.parametrize("name", quick_or_slow(THEN["models"]))
-def test_models_of_0_2_repeat_their_outputs(name):
-    model = keras.saving.load_model(VERSION_0_2 / "models" / f"{name}.keras")
+def test_models_repeat_their_outputs(name):
+    model = keras.saving.load_model(RECORDED / "models" / f"{name}.keras")
     if name == "transformer":
         outputs = model([walks(2, 8), walks(2, 5)])
     else:
@@ -66,16 +65,16 @@ def test_models_of_0_2_repeat_their_outputs(name):
 
 
 @pytest.mark.slow
-def test_the_autoregressive_model_of_0_2_loads():
+def test_the_autoregressive_model_loads():
     """Its forecasts are drawn: the forecaster of counts below repeats them."""
-    assert keras.saving.load_model(VERSION_0_2 / "models" / "deepar.keras").count_params() > 0
+    assert keras.saving.load_model(RECORDED / "models" / "deepar.keras").count_params() > 0
 
 
 @pytest.mark.parametrize("kind", quick_or_slow(THEN["forecasters"]))
-def test_forecasters_of_0_2_repeat_their_forecasts(kind):
+def test_forecasters_repeat_their_forecasts(kind):
     if kind == "deepar_counts" and keras.backend.backend() != "tensorflow":
         pytest.skip("the draws were recorded on TensorFlow")
-    forecaster = Forecaster.load(VERSION_0_2 / "forecasters" / kind)
+    forecaster = Forecaster.load(RECORDED / "forecasters" / kind)
     rows = releases.summary(forecaster.predict(**releases.arguments(kind)))
     then = THEN["forecasters"][kind]
     assert rows["columns"] == then["columns"]
