@@ -138,6 +138,7 @@ lint: $(INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
+	$(BIN)/python -m tools.checks.size
 
 # Programs that use the public names, by their annotations.
 types: $(INSTALLED)
