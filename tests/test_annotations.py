@@ -23,7 +23,7 @@ FUNCTIONS = {
             baselines: ("best_naive", "naive_backtests"),
             data: ("read_csv", "read_table"),
             evaluation: ("intermittent_backtests", "statistical_backtests"),
-            heads: ("get", "of"),
+            heads: ("get", "names", "of"),
             plotting: ("plot_calibration", "plot_fan", "plot_forecast", "plot_residuals"),
             report: ("contamination_lines", "write_report"),
         }.items()
@@ -42,7 +42,6 @@ SAMPLERS = ("BeamSampler", "GreedySampler", "RandomSampler")  # dataclasses: the
 def test_the_package_is_typed_and_its_stubs_are_current():
     assert (ROOT / "kerastrans" / "py.typed").is_file()
     made = stubs.stubs()
-    # Which have no __init__.py any more, or would not be written:
     assert set((ROOT / "kerastrans").rglob("*.pyi")) - set(made) == set(), "delete these stubs"
     old = [str(x) for x, text in made.items() if not x.is_file() or x.read_text() != text]
     assert old == [], "run python -m tools.checks.stubs"
