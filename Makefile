@@ -69,7 +69,7 @@ test-torch: $(INSTALLED)
 	KERAS_BACKEND=torch $(PYTEST) -m "not slow" tests/utils/test_recording.py \
 		tests/models/pretrained/test_parity.py tests/models/pretrained/zero \
 		tests/forecasting/training/test_fallback.py
-	KERAS_BACKEND=torch $(PYTEST) tests/models/test_parity.py tests/models/test_parity_of_options.py
+	KERAS_BACKEND=torch $(PYTEST) tests/models/test_parity.py
 
 # Every published model beside its reference's numbers, on JAX and PyTorch; `test-all` has TensorFlow.
 parity: $(INSTALLED)
@@ -139,6 +139,7 @@ lint: $(INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
+	$(BIN)/python -m tools.checks.size
 
 # Programs that use the public names, by their annotations.
 types: $(INSTALLED)

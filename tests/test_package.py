@@ -18,7 +18,8 @@ def test_every_package_is_named_in_pyproject():
         ".".join(path.parent.relative_to(ROOT).parts)
         for path in (ROOT / "kerastrans").rglob("__init__.py")
     ]
-    assert sorted([*found, "kerastrans.saved_models"]) == named
+    expected = sorted([*found, "kerastrans.saved_models"])
+    assert named == expected, "correct packages, in [tool.setuptools] of pyproject.toml"
 
 
 def test_a_release_has_one_version_everywhere():

@@ -24,6 +24,7 @@ HOMES = {
     "lookup": (
         "copy_spread",
         "get",
+        "names",
         "of",
     ),
     "losses": (

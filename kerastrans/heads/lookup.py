@@ -22,14 +22,21 @@ _HEADS = {
 }
 
 
+def names() -> list[str]:
+    """Return the names of the heads, which `get` and the option `head` of a builder take.
+
+    Example:
+        >>> names()[:4]
+        ['point', 'quantiles', 'normal', 'student_t']
+    """
+    return list(_HEADS)
+
+
 def get(head: Head | str | None, **kwargs: Any) -> Head:
     """Return a new head for one model.
 
-    Names are "point", "quantiles", "normal", "student_t", "mixture" and, for counts,
-    "negative_binomial", "hurdle_negative_binomial", "poisson" and "tweedie".
-
     Args:
-        head: None for a point forecast, the name of a head, or a `Head`, which is copied.
+        head: None for a point forecast, one of `names()`, or a `Head`, which is copied.
         **kwargs: Arguments of the head's class that differ from the defaults or from the copied
             head, such as `sees_missing=True`.
 

@@ -125,9 +125,17 @@ class ForecasterCase:
 
 
 def check_forecaster(
-    forecaster, frame, *, static=None, future=None, export=False, skip=(), **fit_options
+    forecaster,
+    frame,
+    *,
+    static=None,
+    future=None,
+    export=False,
+    skip=(),
+    raise_failures=True,
+    **fit_options,
 ):
-    """Check that a forecaster keeps its contract on the given data, and report failures.
+    """Check that a forecaster keeps its contract on the given data, and raise an error if not.
 
     Clones are trained almost thirty times; the forecaster itself is not changed. Every check runs,
     even if others fail. A frame of a few series with about two hundred steps is enough.
@@ -139,12 +147,15 @@ def check_forecaster(
         future: DataFrame of future covariates for the steps after each series, or None.
         export: bool, whether to write and read a SavedModel too, which takes seconds.
         skip: Names of the checks to skip, as shown in the report.
+        raise_failures: bool, whether to raise an error if a check fails; with False the report is
+            returned in any case.
         **fit_options: Arguments of `Forecaster.fit`; one epoch by default.
 
     Returns:
-        A `CheckReport`.
+        A `CheckReport`; `print` shows it as a table.
 
     Raises:
+        AssertionError: If a check fails; the message lists all failures with their reasons.
         TypeError: If `forecaster` is not a `Forecaster`.
         ValueError: If a check is unknown.
 
@@ -164,4 +175,7 @@ def check_forecaster(
     with keep_generators(), warnings.catch_warnings():
         # Scoring training rows and series that are too short are intended here.
         warnings.simplefilter("ignore", UserWarning)
-        return run_checks("forecaster", CHECKS, case, not_exported(skip, export))
+        report = run_checks("forecaster", CHECKS, case, not_exported(skip, export))
+    if raise_failures:
+        report.raise_for_failures()
+    return report

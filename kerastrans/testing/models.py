@@ -39,9 +39,10 @@ def check_model(
     mixes_channels=None,
     export=False,
     skip=(),
+    raise_failures=True,
     **hyperparameters,
 ):
-    """Check that a model keeps the contract of the zoo, and report all results.
+    """Check that a model keeps the contract of the zoo, and raise an error if it does not.
 
     Every check runs, even if others fail. For a head with several parameters the point forecast is
     checked.
@@ -59,12 +60,15 @@ def check_model(
             claim. For an architecture it is read from the registry.
         export: bool, whether to write and read a SavedModel too, which takes seconds.
         skip: Names of the checks to skip, as shown in the report.
+        raise_failures: bool, whether to raise an error if a check fails; with False the report is
+            returned in any case.
         **hyperparameters: Hyperparameters of the model.
 
     Returns:
-        A `CheckReport`.
+        A `CheckReport`; `print` shows it as a table.
 
     Raises:
+        AssertionError: If a check fails; the message lists all failures with their reasons.
         ValueError: If a size is below 1.
         ValueError: If an architecture, hyperparameter, equivariance or check is unknown.
 
@@ -73,7 +77,6 @@ def check_model(
         >>> report = check_model("last_value", 8, 4, 2)
         >>> report["equivariance"].status
         'passed'
-        >>> report.raise_for_failures()
     """
     sizes = {
         "context_length": context_length,
@@ -85,4 +88,7 @@ def check_model(
     case = ModelCase(build, sizes, hyperparameters, equivariance, mixes_channels)
     subject = build if isinstance(build, str) else getattr(build, "__name__", None) or build.name
     with keep_generators():
-        return run_checks(subject, CHECKS, case, not_exported(skip, export))
+        report = run_checks(subject, CHECKS, case, not_exported(skip, export))
+    if raise_failures:
+        report.raise_for_failures()
+    return report

@@ -2,7 +2,6 @@
 
 import importlib
 import itertools
-import json
 import math
 import re
 from pathlib import Path
@@ -509,7 +508,7 @@ def test_number_of_weights_of_a_named_size_is_the_closed_form(name, size, monkey
 def official_counts():
     """Return name, case and number of weights of docs/parity.md for what is in `NEWEST`.
 
-    The cases of other options are left out: `test_parity_of_options` counts their weights.
+    The cases of other options are left out: `tests/models/test_parity.py` counts their weights.
     """
     pattern = r"^\| `(\w+)` \| (easy|awkward) \|.* ([\d,]+) \| [\d,]+ \|$"
     rows = re.findall(pattern, PARITY, re.MULTILINE)
@@ -518,12 +517,7 @@ def official_counts():
 
 @pytest.mark.parametrize(("name", "case", "official"), official_counts())
 def test_the_closed_form_has_the_number_of_the_official_code(name, case, official, monkeypatch):
-    cases = [*parity.cases(), *parity.cases(parity.OWN)]
-    folders = {(parity.architecture_of(x), y): x for x, y in cases}
-    if (name, case) not in folders:
-        pytest.skip(f"no cases of architectures in {parity.ROOT}")
-    facts = json.loads((folders[name, case] / "case.json").read_text())["cases"][case]
-    settings = parity.Settings(facts)
+    settings = parity.Settings(parity.read(parity.ROOT / name, case).facts)
     port = importlib.import_module(f"tests.models.ports.{name}")
     monkeypatch.setitem(globals(), "batch_norm", norm)  # statistics are not trained
     monkeypatch.setitem(globals(), "constant", lambda size: 0)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kerastrans import zoo
+from kerastrans import heads, zoo
 from kerastrans.data.time import calendar
 
 ROOT = Path(__file__).parents[2]
@@ -56,6 +56,14 @@ def test_choose_a_model_lists_every_architecture_once():
     text = (ROOT / "docs/guide/choose-a-model.md").read_text("utf-8")
     table = text.partition("| kind | names |")[2].partition("\n\n")[0]
     assert sorted(re.findall(r"`(\w+)`", table)) == sorted(zoo.names())
+
+
+def test_every_head_is_on_the_pages_of_heads():
+    page = (ROOT / "docs/how/heads.md").read_text("utf-8")
+    rows = re.findall(r'^\| `"(\w+)"` \|', page, re.MULTILINE)
+    assert sorted(rows) == sorted(heads.names())
+    guide = (ROOT / "docs/guide/intervals.md").read_text("utf-8")
+    assert [name for name in heads.names() if f'`"{name}"`' not in guide] == []
 
 
 @pytest.mark.parametrize("page", ["docs/guide/covariates.md", "docs/guide/intervals.md"])

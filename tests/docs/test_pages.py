@@ -29,6 +29,7 @@ def test_every_architecture_has_a_page_and_images(name):
     ]
     for kind in ("graph", "forecast"):
         picture = DOCS / "images" / "architectures" / f"{name}-{kind}.svg"
+        assert picture.is_file(), "run make pictures"
         assert picture.stat().st_size < 100_000
 
 

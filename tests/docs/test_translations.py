@@ -33,7 +33,8 @@ TERMS = catalogs.terms("ko", "glossary") + catalogs.terms("ko", "numbers")
 @pytest.mark.parametrize("language", catalogs.LANGUAGES)
 @pytest.mark.parametrize("name", catalogs.CATALOGS)
 def test_catalogue_is_up_to_date_and_exact(language, name):
-    assert translation_faults.faults(language, name) == []
+    run = "run python -m tools.site.translate update, and correct the catalogue"
+    assert translation_faults.faults(language, name) == [], run
 
 
 @pytest.mark.parametrize("language", catalogs.LANGUAGES)

@@ -58,11 +58,11 @@ def test_notebook_runs_from_a_clean_kernel(text):
 
 @pytest.mark.parametrize("text", TEXTS, ids=lambda path: path.stem)
 def test_committed_notebook_is_its_text_executed(text):
+    run = f"run python -m tools.site.execute_notebooks notebooks/{text.name}"
     written = jupytext.read(text.with_suffix(".ipynb"))
-    assert [c.source for c in written.cells] == [c.source for c in jupytext.read(text).cells]
+    assert [c.source for c in written.cells] == [c.source for c in jupytext.read(text).cells], run
     outputs = [output for cell in written.cells for output in cell.get("outputs", [])]
     assert any("image/png" in output.get("data", {}) for output in outputs)
     assert not [output for output in outputs if output.output_type == "error"]
     assert text.with_suffix(".ipynb").stat().st_size < 1_000_000
-    run = f"run python -m tools.site.execute_notebooks notebooks/{text.name}"
     assert written.metadata["executed"] == execute_notebooks.hash_of(written), run

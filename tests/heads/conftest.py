@@ -10,8 +10,8 @@ from scipy import optimize, special, stats
 from kerastrans import heads
 from tests.conftest import to_numpy
 
-COUNTS = ["negative_binomial", "poisson", "hurdle_negative_binomial", "tweedie"]
-DISTRIBUTIONS = ["normal", "student_t", *COUNTS, "mixture"]
+COUNTS = [x for x in heads.names() if isinstance(heads.get(x), heads.CountHead)]
+DISTRIBUTIONS = [x for x in heads.names() if x not in ("point", "quantiles")]  # have no density
 STEPS = 5
 
 

@@ -68,8 +68,8 @@ def one_s_own(y_true, y_pred):
 @pytest.mark.parametrize(
     ("head", "loss"),
     [
-        *[(name, None) for name in ("point", "quantiles", *DISTRIBUTIONS)],
-        *[(name, heads.get(name).loss()) for name in ("point", "quantiles", *DISTRIBUTIONS)],
+        *[(name, None) for name in heads.names()],
+        *[(name, heads.get(name).loss()) for name in heads.names()],
         ("point", "mse"),
         ("point", keras.losses.LogCosh()),
         ("point", one_s_own),

@@ -1,5 +1,6 @@
 """One protocol for every head and for samples, and how a model's head is found."""
 
+import inspect
 import json
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from kerastrans.heads import (
     Samples,
 )
 from tests.conftest import to_numpy
-from tests.heads.conftest import DISTRIBUTIONS, STEPS, parameters_of
+from tests.heads.conftest import STEPS, parameters_of
 
 MADE = [
     PointHead("huber"),
@@ -172,7 +173,14 @@ def test_head_and_loss_reload_unchanged(head):
     head.check_loss(loss)
 
 
-@pytest.mark.parametrize("name", ["point", "quantiles", *DISTRIBUTIONS])
+def test_every_public_head_has_a_name_unless_it_is_a_base_or_wraps_given_quantiles():
+    found = [getattr(heads, name) for name in heads.__all__]
+    public = {x for x in found if inspect.isclass(x) and issubclass(x, heads.Head)}
+    public -= {heads.Head, heads.CountHead, heads.GivenQuantiles}
+    assert {type(heads.get(name)) for name in heads.names()} == public == {type(x) for x in MADE}
+
+
+@pytest.mark.parametrize("name", heads.names())
 def test_the_head_of_a_nested_model_is_found(name):
     head = heads.get(name)
     inputs = keras.Input((STEPS, 2))

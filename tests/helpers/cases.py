@@ -1,39 +1,35 @@
 """Parity cases: folders with a checkpoint and what the reference package made of it.
 
-Some are in `OWN`. `KERASTRANS_FIXTURES` names the folder of the others; else it lies beside the
-checkout. Each has `cases.npz` with arrays `<case>.<input or output>`; `<output>_f64` is the same
-output of the reference run in float64, `<case>.inter.<name>` an intermediate tensor.
+Each has `cases.npz.xz` with arrays `<case>.<input or output>`; `<output>_f64` is the same output of
+the reference run in float64. tests/fixtures/README.md describes the files.
 """
 
-import os
+import io
+import lzma
 from pathlib import Path
 
 import numpy as np
 
-BESIDE = Path(__file__).parents[3] / "shared" / "fixtures" / "foundation"
-ROOT = Path(os.environ.get("KERASTRANS_FIXTURES", BESIDE))
-OWN = Path(__file__).parents[1] / "fixtures" / "foundation"
+ROOT = Path(__file__).parents[1] / "fixtures" / "foundation"
 IN_FLOAT64 = "_f64"
 
 
 def folders():
     """Folders with cases, by name."""
-    return sorted(path.parent for root in (OWN, ROOT) for path in root.glob("*/cases.npz"))
+    return sorted(path.parent for path in ROOT.glob("*/cases.npz.xz"))
 
 
-def folder(name):
-    """The folder of a name."""
-    return next(path for path in folders() if path.name == name)
+def load(path):
+    """The arrays of a file .npz.xz, by name."""
+    return np.load(io.BytesIO(lzma.decompress(path.read_bytes())), allow_pickle=False)
 
 
 def read(folder):
-    """Dict from each case's name to its arrays by name, without the intermediate ones."""
+    """Dict from each case's name to its arrays by name."""
     cases = {}
-    with np.load(folder / "cases.npz", allow_pickle=False) as arrays:
-        for key in arrays.files:
-            name, _, array = key.partition(".")
-            if not array.startswith("inter."):
-                cases.setdefault(name, {})[array] = arrays[key]
+    for key, value in load(folder / "cases.npz.xz").items():
+        name, _, array = key.partition(".")
+        cases.setdefault(name, {})[array] = value
     return cases
 
 
@@ -43,13 +39,6 @@ def numbered(arrays, name):
     while f"{name}_{len(found)}" in arrays:
         found.append(arrays[f"{name}_{len(found)}"])
     return found
-
-
-def intermediate(folder, case):
-    """The intermediate tensors of a case by name: for a porter, to see where a fault begins."""
-    start = f"{case}.inter."
-    with np.load(folder / "cases.npz", allow_pickle=False) as arrays:
-        return {key[len(start) :]: arrays[key] for key in arrays.files if key.startswith(start)}
 
 
 def row_error(found, wanted):

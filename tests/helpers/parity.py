@@ -1,7 +1,7 @@
 """Parity with published implementations: their recorded weights, inputs and outputs.
 
-`KERASTRANS_ARCHITECTURE_FIXTURES` names the folder with one folder per architecture; by default it
-is beside the checkout. Its README describes the files. Further cases are in tests/fixtures.
+tests/fixtures/architectures has a folder per architecture; its files are described in
+tests/fixtures/README.md.
 `tests/models/ports/<name>.py` says how an architecture of ours is built and filled:
 
 - `arguments(settings)` returns the builder's arguments. `settings[key]` is a setting of the case,
@@ -18,7 +18,6 @@ import fnmatch
 import functools
 import importlib
 import json
-import os
 import re
 import sys
 from dataclasses import dataclass, field
@@ -28,12 +27,10 @@ import keras
 import numpy as np
 
 from kerastrans import zoo
+from tests.helpers.cases import load
 from tests.helpers.tables import write_table
 
-BESIDE = Path(__file__).parents[3] / "shared" / "fixtures" / "architectures"
-GIVEN = "KERASTRANS_ARCHITECTURE_FIXTURES"  # environment variable, a folder of other cases
-ROOT = Path(os.environ.get(GIVEN, BESIDE))
-OWN = Path(__file__).parents[1] / "fixtures" / "architectures"  # which the project recorded
+ROOT = Path(__file__).parents[1] / "fixtures" / "architectures"
 MODES = {
     "inference": "output",
     "training": "output_train",
@@ -42,7 +39,6 @@ MODES = {
 SIZES = ("context", "horizon", "channels")
 ALWAYS_DROPPED = "*.num_batches_tracked"
 CALENDAR_COLUMNS = {"s": 6, "t": 5, "h": 4, "d": 3, "b": 3, "w": 2, "m": 1, "a": 1}
-RENAMED = {"mamba_simple": "mamba"}  # folders whose architecture has another name here
 
 
 class Settings:
@@ -129,7 +125,7 @@ class Case:
     Attributes:
         name: Name of the architecture.
         case: Name of the case.
-        source: Dict of the repository, commit, licence and notes.
+        source: Dict of the repository, commit, licence and notes. The case may have its own.
         facts: Dict of the case in case.json.
         arrays: Dict of inputs and recorded outputs.
         weights: Dict of official weights.
@@ -152,16 +148,12 @@ class Case:
         return {key.removeprefix(prefix): self.arrays[key] for key in found}
 
 
-def cases(root=ROOT):
+def cases():
     """Return `(folder, case)` for all cases of the fixtures."""
     found = []
-    for path in sorted(root.glob("*/case.json")):
+    for path in sorted(ROOT.glob("*/case.json")):
         found += [(path.parent, case) for case in json.loads(path.read_text())["cases"]]
     return found
-
-
-def architecture_of(folder):
-    return RENAMED.get(folder.name, folder.name)
 
 
 def read(folder, case):
@@ -169,14 +161,13 @@ def read(folder, case):
     start = f"{case}/"
 
     def arrays(file):
-        with np.load(folder / file, allow_pickle=False) as stored:
-            names = [name for name in stored.files if name.startswith(start)]
-            return {name.removeprefix(start): stored[name] for name in names}
+        stored = load(folder / file)
+        names = [name for name in stored.files if name.startswith(start)]
+        return {name.removeprefix(start): stored[name] for name in names}
 
     facts = source.pop("cases")[case]
-    return Case(
-        architecture_of(folder), case, source, facts, arrays("cases.npz"), arrays("weights.npz")
-    )
+    source |= {key: facts[key] for key in source if key in facts}
+    return Case(folder.name, case, source, facts, arrays("cases.npz.xz"), arrays("weights.npz.xz"))
 
 
 def weights_by_path(model):
@@ -290,15 +281,13 @@ def compare_case(case):
     return Comparison(differences, int(size), trainable - official.num_dropped, trainable)
 
 
-def table(roots=(ROOT, OWN)):
+def table():
     """Return the rows of docs/parity.md: one per case, by architecture."""
-    found = [case for root in roots for case in cases(root)]
-    for folder, name in sorted(found, key=lambda case: architecture_of(case[0])):
-        if architecture_of(folder) in zoo.names():
-            case, found = read(folder, name), compare(folder, name)
-            figures = [f"{found.differences[mode]:.1e}" for mode in MODES]
-            parameters = [f"{found.ours:,}", f"{found.official:,}", f"{found.published:,}"]
-            yield [f"`{case.name}`", name, link(case.source), *figures, *parameters]
+    for folder, name in cases():
+        case, found = read(folder, name), compare(folder, name)
+        figures = [f"{found.differences[mode]:.1e}" for mode in MODES]
+        parameters = [f"{found.ours:,}", f"{found.official:,}", f"{found.published:,}"]
+        yield [f"`{case.name}`", name, link(case.source), *figures, *parameters]
 
 
 def link(source):

@@ -92,17 +92,17 @@ FAULTS = {
 @pytest.mark.filterwarnings("ignore:Gradients do not exist for variables")
 def test_a_fault_is_found_by_the_check_that_looks_for_it(fault):
     build, options, message = FAULTS[fault]
-    report = check_model(build, **SIZES, **options)
+    report = check_model(build, **SIZES, **options, raise_failures=False)
     assert report[fault].status == "failed"
     assert re.search(message, report[fault].reason), report[fault].reason
 
 
 def test_a_window_that_sees_earlier_ones_and_a_channel_that_sees_later_ones_are_found():
-    sees_earlier = {"before": lambda x: ops.cumsum(x, axis=0)}
+    sees_earlier = {"before": lambda x: ops.cumsum(x, axis=0), "raise_failures": False}
     report = check_model(linear, **SIZES, **sees_earlier)
     assert report["batch independence"].status == "failed"
     sees_later = {"before": lambda x: x + ops.concatenate([x[..., 1:], 0 * x[..., :1]], axis=-1)}
-    report = check_model(linear, **SIZES, **sees_later, mixes_channels=False)
+    report = check_model(linear, **SIZES, **sees_later, mixes_channels=False, raise_failures=False)
     assert report["channels"].status == "failed"
     report = check_model(linear, **SIZES, **sees_later, mixes_channels=True)
     assert report["channels"].status == "passed"
@@ -112,14 +112,20 @@ def test_a_model_that_keeps_the_contract_passes_and_what_does_not_apply_says_why
     report = check_model(
         linear, **SIZES, mixes_channels=False, equivariance="scale", use_bias=False
     )
-    report.raise_for_failures()
     assert report["channels"].status == report["equivariance"].status == "passed"
     assert report["decoding"].reason == "the model returns the whole horizon at once"
     assert check_model(linear, **SIZES)["equivariance"].reason == "equivariance was not given"
 
 
+def test_a_broken_claim_is_raised_with_its_reason():
+    with pytest.raises(
+        AssertionError, match="linear fails 1 checks:\nequivariance: equivariance='a"
+    ):
+        check_model(linear, **SIZES, equivariance="affine")
+
+
 def test_a_model_that_is_not_functional_fails_at_once():
-    report = check_model(subclassed, **SIZES)
+    report = check_model(subclassed, **SIZES, raise_failures=False)
     assert "must be functional" in report["contract"].reason
     assert {x.status for x in report.results[1:]} == {"not applicable"}
 
@@ -137,7 +143,6 @@ def test_a_built_model_is_checked_and_left_as_it_was():
     )
     before = model.get_weights()
     report = check_model(model, **SIZES)
-    report.raise_for_failures()
     assert report["causality"].status == report["decoding"].status == "passed"
     assert report["seed"].reason == "the model is already built: pass a function that builds it"
     assert not model.compiled
@@ -157,7 +162,9 @@ def test_a_decoder_that_sees_what_comes_later_is_found():
     decoder = keras.Input((None, 2), name="decoder_inputs")
     x = layers.MultiHeadAttention(1, 4)(decoder, decoder)
     x = layers.MultiHeadAttention(1, 4)(x, history)
-    report = check_model(keras.Model([history, decoder], layers.Dense(2)(x)), **SIZES)
+    report = check_model(
+        keras.Model([history, decoder], layers.Dense(2)(x)), **SIZES, raise_failures=False
+    )
     assert report["causality"].reason.startswith("an output before the change differs by")
     assert "step by step" in report["decoding"].reason
 
@@ -175,11 +182,10 @@ def test_tokens_are_decoded_and_padding_is_hidden(reads_lengths):
         steps = ops.sum(ops.ones_like(source), axis=1)
         logits = model([source, steps + 0 * lengths, target])
         model = keras.Model([source, lengths, target], logits)
-    report = check_model(model, **SIZES)
+    report = check_model(model, **SIZES, raise_failures=reads_lengths)
     assert report["causality"].status == "passed"
     assert report["padding"].status == ("passed" if reads_lengths else "failed")
     if reads_lengths:
-        report.raise_for_failures()
         assert report["decoding"].status == "passed"
         bias = model.weights[-1]
         bias.assign(np.where(np.arange(8) < 2, 9.0, 0.0))  # padding and start are never chosen
@@ -189,7 +195,7 @@ def test_tokens_are_decoded_and_padding_is_hidden(reads_lengths):
 
 def test_global_generators_and_the_dtype_policy_are_left_alone():
     states = random.getstate(), np.random.get_state()[1].copy()
-    check_model("nlinear", **SIZES).raise_for_failures()
+    check_model("nlinear", **SIZES)
     assert random.getstate() == states[0]
     np.testing.assert_array_equal(np.random.get_state()[1], states[1])
     assert (keras.config.dtype_policy().name, keras.config.floatx()) == ("float32", "float32")

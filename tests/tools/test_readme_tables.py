@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 def test_the_tables_are_those_of_the_results(page):
     text = (ROOT / page).read_text()
     assert set(re.findall(r"<!-- (\w+) -->", text)) == set(readme.tables()[page])
-    assert readme.filled(page) == text
+    assert readme.filled(page) == text, "run python -m tools.tables.readme"
 
 
 def test_the_readme_is_short():

@@ -55,11 +55,11 @@ def zero():
 
 
 def reverso():
-    return load(cases.folder("reverso"))
+    return load(cases.ROOT / "reverso")
 
 
 def tinycast():
-    return load(cases.folder("tinycast"))
+    return load(cases.ROOT / "tinycast")
 
 
 def run_onnx(path, history):

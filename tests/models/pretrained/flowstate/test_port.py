@@ -53,7 +53,7 @@ def test_version_1_1_has_its_published_size_and_reloads(series, tmp_path):
     stack = flowstate.FlowStateStack(KeyedLayers(flowstate.KINDS), config)
     model = flowstate.FlowState(stack, config, 1.0)
     assert round(model.network.count_params() / 1e6, 1) == 18.5
-    small = pretrained.load(cases.OWN / "flowstate-r1.1").build(35, 6, num_channels=3)
+    small = pretrained.load(cases.ROOT / "flowstate-r1.1").build(35, 6, num_channels=3)
     small.save(tmp_path / "model.keras")
     loaded = keras.saving.load_model(tmp_path / "model.keras")
     outputs, expected = (keras.ops.convert_to_numpy(x(series.T[None])) for x in (loaded, small))

@@ -13,7 +13,7 @@ from kerastrans.models import pretrained
 from kerastrans.models.pretrained.reverso import port as reverso
 from tests.helpers import cases
 
-FOLDER = cases.OWN / "reverso"
+FOLDER = cases.ROOT / "reverso"
 CONFIG = json.loads((FOLDER / "config.json").read_text())
 STEPS = 15  # to forecast: more than a block
 # The sizes of the published Reverso-Small, from its args.json.

@@ -12,7 +12,7 @@ from kerastrans.models import pretrained
 from kerastrans.models.pretrained.tinycast import port as tinycast
 from tests.helpers import cases
 
-FOLDER = cases.OWN / "tinycast"
+FOLDER = cases.ROOT / "tinycast"
 CONFIG = json.loads((FOLDER / "config.json").read_text())
 STEPS = 15  # to forecast: more than a block
 # The sizes of the published weights, which the fixture's are a fraction of.
