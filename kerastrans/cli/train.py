@@ -16,7 +16,6 @@ from kerastrans.cli.options import (
 )
 from kerastrans.cli.reading import read_series, read_static
 from kerastrans.cli.startup import start_keras
-from kerastrans.forecasting.inference.recipe import Training
 from kerastrans.utils.validation import check_percents, check_positive_integers
 
 DATA = "name of a dataset, or CSV file: long (unique_id, ds, y), or with one column per channel"
@@ -61,6 +60,7 @@ def run_train(options):
     """Read the data, train a forecaster, and write its folder."""
     from kerastrans.cli.run import check_folders, fitting, make_run
     from kerastrans.cli.split import Series
+    from kerastrans.forecasting.inference.recipe import Training
     from kerastrans.models import registry
 
     check_folders(options.output, options.resume)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kerastrans import Forecaster, backtesting
+from kerastrans import Forecaster, Training, backtesting
 from kerastrans.cli import main as cli
 from kerastrans.cli.options import FIT, FORECASTER, LEVELS, TIME_LIMIT, numbers
 from kerastrans.cli.split import Series
@@ -86,6 +86,7 @@ def test_lengths_suit_the_series(season, freq, length, expected):
 def test_no_option_is_written_that_python_does_not_take():
     known = {*inspect.signature(Forecaster).parameters, "hyperparameters"}
     known |= {*inspect.signature(Forecaster.fit).parameters}
+    known |= {*inspect.signature(Training).parameters}
     known |= {*inspect.signature(Forecaster.backtest).parameters}
     for flag, option in {**FORECASTER, **FIT, **TIME_LIMIT, **LEVELS}.items():
         assert option.get("dest", flag[2:].replace("-", "_")) in known

@@ -7,6 +7,7 @@ from kerastrans.decoding.contract import patch_length_of
 from kerastrans.decoding.graph import inputs_of
 from kerastrans.forecasting.inference.model import build_for
 from kerastrans.forecasting.inference.reader import Reader
+from kerastrans.forecasting.inference.runtime import derive_model
 from kerastrans.utils.validation import check_positive_integers
 
 PATCH = "patch_length"  # hyperparameter whose default depends on the horizon
@@ -32,26 +33,20 @@ def with_horizon(state, prediction_length):
     _check_intervals(state, prediction_length)
     if prediction_length == trained:
         return state
-    known = state.__dict__.setdefault("_horizons", {})  # of each, a model is compiled once
-    if prediction_length not in known:
-        known[prediction_length] = _adapted(state, prediction_length)
-    return known[prediction_length]
-
-
-def _adapted(state, prediction_length):
     config = state.config.changed(prediction_length=prediction_length)
-    adapted = replace(state, config=config)
-    adapted.__dict__["_native"] = state.native
     names = {tensor.name for tensor in inputs_of(state.model)}
     if state.decodes:
-        return replace(adapted, model=_rebuilt(adapted, names))
+        adapted = replace(state, config=config)
+        key = "horizon", prediction_length
+        model = derive_model(state.model, key, lambda: _rebuilt(adapted, names))
+        return replace(adapted, model=model)
     if prediction_length > state.native_length and "past_covariates" in names:
         raise ValueError(
             f"prediction_length={prediction_length} exceeds the model's {state.native_length} "
             f"steps, after which the past covariates {list(config.past)} are not known: train with "
             "this prediction_length."
         )
-    return adapted
+    return replace(state, config=config, adapted_from=state.native)
 
 
 def _rebuilt(state, names):

@@ -1,7 +1,7 @@
 """Fitted state of a Forecaster: everything that a forecast is made from."""
 
 import functools
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 
 import keras
 import numpy as np
@@ -22,6 +22,7 @@ from kerastrans.forecasting.conformal.intervals import ConformalIntervals
 from kerastrans.forecasting.dependence import Dependence
 from kerastrans.forecasting.inference.config import AUTO, Config
 from kerastrans.forecasting.inference.recipe import FitCall
+from kerastrans.forecasting.inference.runtime import runtime_of
 from kerastrans.heads.bounded import Bounded
 from kerastrans.models.parts.forecast_graph import (
     build_forecast_graph,
@@ -66,6 +67,8 @@ class FittedState:
             was not learnt.
         read_as: Dict of how the file of the training data was read, see
             `kerastrans.data.read_table`; None if it is not known.
+        adapted_from: `FittedState` with the horizon of the model, which this one was adapted from;
+            None for itself. It is not saved.
         fits: Tuple of `FitCall`, one for each call of `fit`, the oldest first.
         fine_tuning: Dict of whether `fit` kept the published weights or the trained ones, and why,
             see `training.guard.Guard`; None for other models, and before `fit`.
@@ -89,6 +92,11 @@ class FittedState:
     read_as: dict | None = None
     fine_tuning: dict | None = None
     fits: tuple = ()
+    adapted_from: "FittedState | None" = None
+
+    def __getstate__(self):
+        """Return the fields: what is compiled or derived belongs to the model, see `Runtime`."""
+        return {x.name: getattr(self, x.name) for x in fields(self)}
 
     @property
     def freq(self):
@@ -103,7 +111,7 @@ class FittedState:
     @property
     def native(self):
         """State with the horizon of the model; this one, or the one that it was adapted from."""
-        return self.__dict__.get("_native", self)
+        return self.adapted_from or self
 
     @property
     def native_length(self):
@@ -188,18 +196,17 @@ class FittedState:
         scaler = self.config.scaler
         return {} if scaler.is_identity else {typical_name(scaler): scaler}
 
-    @functools.cached_property
+    @property
     def _pretrained(self):
         """`KerastransZero` of the model, which can read fewer steps; None for other models."""
         if self.card is None:
             return None
-        from kerastrans.models.pretrained.zero.port import pretrained_of
+        runtime = runtime_of(self.model)
+        if runtime.pretrained is None:
+            from kerastrans.models.pretrained.zero.port import pretrained_of
 
-        return pretrained_of(self.model)
-
-    @functools.cached_property
-    def _graphs(self):
-        return {}
+            runtime.pretrained = (pretrained_of(self.model),)
+        return runtime.pretrained[0]
 
     @property
     def graph_lengths(self):
@@ -219,16 +226,16 @@ class FittedState:
 
     def _graph(self, num_steps):
         """Return the compiled forecast graph of `num_steps`, and the names of its inputs."""
-        if num_steps not in self._graphs:
+        graphs, key = (
+            runtime_of(self.model).graphs,
+            (num_steps, self.config.scaler, self.config.fill),
+        )
+        if key not in graphs:
             is_whole = self._pretrained is None or num_steps == self.config.context_length
             model = self.model if is_whole else self._pretrained.shorten(self.model, num_steps)
             graph = build_forecast_graph(model, self.config.scaler, self.config.fill)
-            self._graphs[num_steps] = compile_inference(graph), [x.name for x in graph.inputs]
-        return self._graphs[num_steps]
-
-    def forget_graphs(self):
-        """Forget the compiled forecast graphs, after the model has changed."""
-        self._graphs.clear()
+            graphs[key] = compile_inference(graph), [x.name for x in graph.inputs]
+        return graphs[key]
 
     def run(self, inputs, at_least=1):
         """Return the parameters of the forecasts of some histories, and the scales of the windows.

@@ -6,6 +6,7 @@ from kerastrans import heads
 from kerastrans.data.frames import ID, check_is_frame
 from kerastrans.forecasting.inference.model import build_for
 from kerastrans.forecasting.inference.reader import Reader
+from kerastrans.forecasting.inference.runtime import derive_model
 from kerastrans.models import registry
 
 
@@ -33,13 +34,6 @@ def adapt_to_frame(state, frame):
 
 def to_univariate(state):
     """Return the state of the same weights for one channel, see `adapt_to_frame`."""
-    known = state.__dict__.get("_univariate")  # built and compiled once
-    if known is None:
-        known = state.__dict__["_univariate"] = _build_univariate(state)
-    return known
-
-
-def _build_univariate(state):
     config, channels = state.config, list(state.channels)
     name = config.architecture
     if name is None or registry.info(name).mixes_channels:
@@ -51,8 +45,18 @@ def _build_univariate(state):
             f"calibrated on the columns {channels}, each of which has its intervals: give these "
             "columns, or calibrate on this frame."
         )
+    model = derive_model(state.model, "univariate", lambda: _build_univariate(state, channels))
+    # The rows that it was trained on, which a wide frame has under the name of its first column.
+    seen = {
+        name: {channel: last for last in getattr(state, name).values() for channel in channels}
+        for name in ("trained", "chosen_by")
+    }
+    return replace(state, model=model, channels=None, **seen)
+
+
+def _build_univariate(state, channels):
+    config, head = state.config, heads.of(state.model)
     reader = Reader(config, state.clock, state.covariates, None, num_channels=1)
-    head = heads.of(state.model)
     model = build_for(config, reader, sees_missing=head.sees_missing)
     weights = state.model.get_weights()
     if [w.shape for w in weights] != [w.shape for w in model.get_weights()]:
@@ -61,9 +65,4 @@ def _build_univariate(state):
         )
     model.set_weights(weights)
     heads.copy_spread(state.model, model)
-    # The rows that it was trained on, which a wide frame has under the name of its first column.
-    seen = {
-        name: {channel: last for last in getattr(state, name).values() for channel in channels}
-        for name in ("trained", "chosen_by")
-    }
-    return replace(state, model=model, channels=None, **seen)
+    return model

@@ -7,6 +7,7 @@ import numpy as np
 
 from kerastrans import heads
 from kerastrans.decoding.cached_decoder import forget_decoder
+from kerastrans.forecasting.inference.runtime import forget_runtime
 from kerastrans.forecasting.training.early_stopping import EarlyStopping
 from kerastrans.forecasting.training.progress import Progress
 from kerastrans.utils.batch_sizes import BATCH
@@ -134,6 +135,7 @@ def unchanged_on_failure(model):
         head.spread, head.spread_growth = spread
         forget_functions(model)  # which contain the spread
         forget_decoder(model)
+        forget_runtime(model)
         if not was_built and model.optimizer.built:
             # As it was compiled, with its metrics and a new optimizer.
             model.optimizer = type(model.optimizer).from_config(model.optimizer.get_config())

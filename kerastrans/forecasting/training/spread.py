@@ -7,6 +7,7 @@ from kerastrans import heads
 from kerastrans.decoding.cached_decoder import forget_decoder
 from kerastrans.forecasting.conformal.offsets import count_effective
 from kerastrans.forecasting.inference.forecast import forecast_windows
+from kerastrans.forecasting.inference.runtime import forget_runtime
 from kerastrans.forecasting.training.defaults import MIN_HELD_OUT_FORECASTS, rows_needed
 from kerastrans.utils.keras_internals import forget_functions
 from kerastrans.utils.user_warnings import warn_user
@@ -129,7 +130,7 @@ def set_spread(state, spread, growth):
     head.spread, head.spread_growth = float(spread), float(growth)
     forget_functions(state.model)
     forget_decoder(state.model)
-    state.forget_graphs()
+    forget_runtime(state.model)
 
 
 def solve_spread(head, forecasts, numbers):

@@ -30,7 +30,7 @@ def forecasts_of(parameters, targets):
 def state_of(model, **facts):
     """Stand-in for a `FittedState` that has compiled nothing."""
     head = heads.of(model)
-    return types.SimpleNamespace(model=model, head=head, forget_graphs=lambda: None, **facts)
+    return types.SimpleNamespace(model=model, head=head, **facts)
 
 
 @pytest.mark.parametrize("name", ["normal", "quantiles"])
