@@ -1,6 +1,6 @@
 """Install a wheel in an environment of its own, outside of the checkout, and use it.
 
-python -m tools.checks.wheel dist/kerastrans-0.2.0-py3-none-any.whl
+python -m tools.checks.wheel dist/kerastrans-0.3.0-py3-none-any.whl
 
 The environment sees the packages of the one that runs this, but no other kerastrans. A program is
 checked by its types with the wheel, and with an editable install in its place.
