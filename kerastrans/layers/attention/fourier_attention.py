@@ -24,9 +24,7 @@ class FourierCrossAttention(FourierLayer):
         memory_seed: int, seed of the choice of the memory's frequencies; None draws one, so that
             the memory keeps other frequencies than the query.
         scale: float, factor of the result; None for `1 / dim ** 2`.
-        activation: "tanh" for the complex function, "softmax" for that of the absolute values, or
-            "separate" for tanh of the real and of the imaginary part, which the layer had up to
-            version 0.2.
+        activation: "tanh" for the complex function, or "softmax" for that of the absolute values.
 
     Call arguments:
         query: `(batch, time, d_model)`.
@@ -55,7 +53,7 @@ class FourierCrossAttention(FourierLayer):
         activation="tanh",
         **kwargs,
     ):
-        check_choice("activation", activation, ("tanh", "softmax", "separate"))
+        check_choice("activation", activation, ("tanh", "softmax"))
         super().__init__(num_heads, dim, modes, seed, **kwargs)
         self.activation = activation
         self.memory_seed = draw_seed() if memory_seed is None else memory_seed
@@ -97,7 +95,7 @@ def attend_to_frequencies(query, memory, activation):
     Args:
         query: Real and imaginary part, each `(batch, frequencies, heads, width)`.
         memory: The same of the memory, with its own frequencies.
-        activation: "tanh", "softmax" or "separate", see `FourierCrossAttention`.
+        activation: "tanh" or "softmax", see `FourierCrossAttention`.
 
     Returns:
         Real and imaginary part, each of the shape of the query.
@@ -114,9 +112,7 @@ def attend_to_frequencies(query, memory, activation):
 
     real = scores(q_real, k_real) - scores(q_imaginary, k_imaginary)
     imaginary = scores(q_real, k_imaginary) + scores(q_imaginary, k_real)
-    if activation == "separate":
-        real, imaginary = ops.tanh(real), ops.tanh(imaginary)
-    elif activation == "softmax":
+    if activation == "softmax":
         real, imaginary = softmax_over_keys(_absolute(real, imaginary)), ops.zeros_like(real)
     else:
         real, imaginary = _complex_tanh(real, imaginary)

@@ -25,7 +25,7 @@ def test_fourier_block_equals_the_inverse_transform_of_weighted_frequencies():
     np.testing.assert_allclose(outputs, expected, atol=1e-5)
 
 
-@pytest.mark.parametrize("activation", ["tanh", "softmax", "separate"])
+@pytest.mark.parametrize("activation", ["tanh", "softmax"])
 @pytest.mark.parametrize(("scale", "factor"), [(None, 1 / 16), (1.0, 1.0)])
 def test_cross_attention_uses_a_function_of_complex_scores(scale, factor, activation):
     layer = FourierCrossAttention(1, 4, modes=64, scale=scale, activation=activation)
@@ -38,11 +38,9 @@ def test_cross_attention_uses_a_function_of_complex_scores(scale, factor, activa
     scores = np.einsum("bqd,bkd->bqk", q, k)
     if activation == "tanh":
         scores = np.tanh(scores)
-    elif activation == "softmax":
+    else:
         scores = np.exp(np.abs(scores))
         scores = scores / scores.sum(axis=-1, keepdims=True)
-    else:
-        scores = np.tanh(scores.real) + 1j * np.tanh(scores.imag)
     weight = (to_numpy(layer.real) + 1j * to_numpy(layer.imaginary))[:, 0]
     mixed = np.einsum("bqd,qdo->bqo", np.einsum("bqk,bkd->bqd", scores, k), weight)
     spectrum = np.zeros((2, 6, 4), complex)
