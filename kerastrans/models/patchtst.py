@@ -51,12 +51,10 @@ def build_patchtst_model(
     ff_dim=128,
     num_blocks=3,
     dropout=0.3,
-    attention_dropout=0.0,
     standardize=True,
     center="mean",
     affine=True,
     residual_attention=False,
-    individual=False,
     decompose=False,
     moving_average=25,
     covariate_tokens=False,
@@ -79,7 +77,6 @@ def build_patchtst_model(
         ff_dim: int, hidden width of the feed-forward networks.
         num_blocks: int, number of encoder blocks.
         dropout: float in [0, 1), dropout rate of the encoder.
-        attention_dropout: float in [0, 1), dropout rate on the attention weights.
         standardize: bool, whether each window is normalised; if it is False, `center` and `affine`
             are not used.
         center: "mean" or "last", the value that is subtracted from a window before it is divided by
@@ -88,7 +85,6 @@ def build_patchtst_model(
             authors' scripts turn it off.
         residual_attention: bool, whether the attention scores of a block are added to those of the
             next block, as in the authors' code, see `kerastrans.models.patchtst.ResidualAttention`.
-        individual: bool, whether each channel has its own map from the patches to the forecast.
         decompose: bool, whether trend and season have separate networks, whose forecasts are added,
             as the authors' code offers. Each of the two is normalised, and its forecast restored,
             by its own statistics; both have the tokens of the covariates.
@@ -110,7 +106,7 @@ def build_patchtst_model(
         ValueError: If the context is shorter than a patch.
         ValueError: If `num_heads` does not divide `d_model`.
         ValueError: If `center` is unknown.
-        ValueError: If a dropout is outside [0, 1).
+        ValueError: If `dropout` is outside [0, 1).
         ValueError: If `head` is unknown.
 
     Example:
@@ -158,8 +154,7 @@ def build_patchtst_model(
 
         def attention(name):
             """Return self-attention with the dropout that the authors' code has in the layer."""
-            sizes = {"num_heads": num_heads, "key_dim": key_dim, "dropout": attention_dropout}
-            layer = kind(**sizes, **initial, name=name)
+            layer = kind(num_heads=num_heads, key_dim=key_dim, **initial, name=name)
             layer.build(x.shape)
 
             def attend(x):
@@ -190,7 +185,7 @@ def build_patchtst_model(
         x = ops.reshape(x, (-1, num_channels, num_patches * d_model))
         x = ops.transpose(x, (0, 2, 1))  # (batch, patches * d_model, channels)
         options = {"dtype": full_precision(), "name": f"{prefix}head"}
-        return time_dense(x, prediction_length * head.size, individual=individual, **options)
+        return time_dense(x, prediction_length * head.size, **options)
 
     if decompose:
         x = forecast_parts(

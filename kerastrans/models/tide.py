@@ -38,10 +38,8 @@ def build_tide_model(
     decoder_output_dim=8,
     temporal_hidden_dim=32,
     dropout=0.3,
-    layer_norm=True,
     last_layer_norm=False,
     epsilon=1e-3,
-    standardize=True,
     shared_blocks=False,
     covariate_dim=None,
     head=None,
@@ -60,11 +58,10 @@ def build_tide_model(
         decoder_output_dim: int, number of features of each future step.
         temporal_hidden_dim: int, hidden width of the network from these features to a value.
         dropout: float in [0, 1), dropout rate.
-        layer_norm: bool, whether residual blocks end in layer normalisation.
-        last_layer_norm: bool, whether the last block does too, as in the reference code. Its single
-            value becomes a constant, and the forecast a linear map of the window.
+        last_layer_norm: bool, whether the last block ends in layer normalisation like all others,
+            as in the reference code. Its single value becomes a constant, and the forecast a linear
+            map of the window.
         epsilon: float, number that layer normalisation adds to the variance.
-        standardize: bool, whether the window is normalised by its mean and standard deviation.
         shared_blocks: bool, whether all blocks of the encoder after the first, and all of the
             decoder before the last, are one block.
         covariate_dim: int, width of the projection of each step's covariates, as in the paper; None
@@ -92,7 +89,7 @@ def build_tide_model(
     appendix B. Like the authors' code, it uses the default initializers of Keras.
     """
 
-    def block(units, hidden=hidden_dim, normalize=layer_norm, **options):
+    def block(units, hidden=hidden_dim, normalize=True, **options):
         """Return a residual block as a function; all its calls have the same weights."""
         expand = layers.Dense(hidden, activation="relu")
         contract, bypass = (layers.Dense(units, **options) for _ in range(2))
@@ -119,9 +116,7 @@ def build_tide_model(
         """Repeat covariates for each channel: `(batch, ...)` -> `(batch, channels, ...)`."""
         return ops.repeat(ops.expand_dims(x, 1), num_channels, axis=1)
 
-    window = open_window(
-        context_length, num_channels, head, center="mean", scale="std", standardize=standardize
-    )
+    window = open_window(context_length, num_channels, head, center="mean", scale="std")
     x = channels = ops.transpose(window.values, (0, 2, 1))  # (batch, channels, context_length)
     extra, ahead = {}, []
     if covariates and covariate_dim is not None:

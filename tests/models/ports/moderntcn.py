@@ -9,6 +9,7 @@ def arguments(settings):
     stages = len(settings["num_blocks"])
     settings.ignore("dw_dims", "stem_ratio", "use_multi_scale", "head_dropout", "freq")
     settings.require("small_kernel_merged", False)
+    settings.require("downsample_ratio", 2)
     settings.require("individual", 0)  # fails there
     return {
         "patch_length": settings["patch_size"],
@@ -17,7 +18,6 @@ def arguments(settings):
         "depths": settings["num_blocks"],
         "kernel_sizes": settings["large_size"],
         "small_kernel_sizes": settings["small_size"],
-        "downsampling": settings["downsample_ratio"],
         "expansion": settings["ffn_ratio"],
         "standardize": bool(settings["revin"]),
         "center": "last" if settings.get("subtract_last", 0) else "mean",
