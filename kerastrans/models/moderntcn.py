@@ -42,11 +42,9 @@ def build_moderntcn_model(
     small_kernel_sizes=(5,),
     expansion=1,
     dropout=0.1,
-    standardize=True,
     center="mean",
     affine=True,
-    decompose=False,
-    moving_average=25,
+    moving_average=None,
     head=None,
     name="moderntcn",
 ):
@@ -67,14 +65,14 @@ def build_moderntcn_model(
         small_kernel_sizes: Tuple of int, the same of the small convolution that is added to it.
         expansion: int, factor of the hidden width of the feed-forward networks.
         dropout: float in [0, 1), dropout rate.
-        standardize: bool, whether each window is normalised; if it is False, `center` and `affine`
-            are not used.
         center: "mean" or "last", the value that is subtracted from a window before it is divided by
-            its standard deviation: its mean, or its last known value.
+            its standard deviation: its mean, or its last known value. None leaves windows as they
+            are, without `affine`.
         affine: bool, whether the normalisation of windows has a learnt scale and offset.
-        decompose: bool, whether trend and season have separate networks, whose forecasts are added.
-            Each of the two is normalised, and its forecast restored, by its own statistics.
-        moving_average: int, number of steps in the average that is the trend.
+        moving_average: int, number of steps in the average that is the trend, if trend and season
+            have separate networks, whose forecasts are added, as the authors' code offers (with
+            25). Each of the two is normalised, and its forecast restored, by its own statistics.
+            None for one network.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
             last axis of the output.
         name: str, name of the model.
@@ -101,7 +99,7 @@ def build_moderntcn_model(
     """
     check_at_most(stride=stride, patch_length=patch_length)
     check_at_most(patch_length=patch_length, context_length=context_length)
-    check_choice("center", center, ("mean", "last"))
+    check_choice("center", center, ("mean", "last", None))
     stages = _check_stages(
         widths=widths,
         depths=depths,
@@ -177,19 +175,19 @@ def build_moderntcn_model(
         head,
         center=center,
         scale="std",
-        affine=affine and not decompose,
-        standardize=standardize,
+        affine=affine and moving_average is None,
+        standardize=center is not None,
     )
-    if decompose:
+    if moving_average is None:
+        x = forecast(window.values)
+    else:
         x = forecast_parts(
             window,
             forecast,
             forecast,
             moving_average=moving_average,
-            affine=affine and standardize,
+            affine=affine and center is not None,
         )
-    else:
-        x = forecast(window.values)
     outputs = window.forecast(x, head, prediction_length)
     return keras.Model(window.history, outputs, name=name)
 

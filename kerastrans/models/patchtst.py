@@ -51,12 +51,10 @@ def build_patchtst_model(
     ff_dim=128,
     num_blocks=3,
     dropout=0.3,
-    standardize=True,
     center="mean",
     affine=True,
     residual_attention=False,
-    decompose=False,
-    moving_average=25,
+    moving_average=None,
     covariate_tokens=False,
     head=None,
     covariates=None,
@@ -77,18 +75,17 @@ def build_patchtst_model(
         ff_dim: int, hidden width of the feed-forward networks.
         num_blocks: int, number of encoder blocks.
         dropout: float in [0, 1), dropout rate of the encoder.
-        standardize: bool, whether each window is normalised; if it is False, `center` and `affine`
-            are not used.
         center: "mean" or "last", the value that is subtracted from a window before it is divided by
-            its standard deviation: its mean, or its last known value.
+            its standard deviation: its mean, or its last known value. None leaves windows as they
+            are, without `affine`.
         affine: bool, whether the normalised window has a learnt scale and offset per channel; the
             authors' scripts turn it off.
         residual_attention: bool, whether the attention scores of a block are added to those of the
             next block, as in the authors' code, see `kerastrans.models.patchtst.ResidualAttention`.
-        decompose: bool, whether trend and season have separate networks, whose forecasts are added,
-            as the authors' code offers. Each of the two is normalised, and its forecast restored,
-            by its own statistics; both have the tokens of the covariates.
-        moving_average: int, number of steps in the average that is the trend.
+        moving_average: int, number of steps in the average that is the trend, if trend and season
+            have separate networks, whose forecasts are added, as the authors' code offers (with
+            25). Each of the two is normalised, and its forecast restored, by its own statistics;
+            both have the tokens of the covariates. None for one network.
         covariate_tokens: bool, whether patches of the covariates, future ones over the history and
             the horizon, are further tokens of each channel; otherwise covariates are added by
             `kerastrans.regress`.
@@ -118,7 +115,7 @@ def build_patchtst_model(
     except `affine` and `residual_attention`: its figures were reproduced without either change.
     """
     check_at_most(patch_length=patch_length, context_length=context_length)
-    check_choice("center", center, ("mean", "last"))
+    check_choice("center", center, ("mean", "last", None))
     key_dim = d_model // num_heads
     initial = {"kernel_initializer": FanInUniform}
 
@@ -128,8 +125,8 @@ def build_patchtst_model(
         head,
         center=center,
         scale="std",
-        affine=affine and not decompose,
-        standardize=standardize,
+        affine=affine and moving_average is None,
+        standardize=center is not None,
     )
     cut = Patching(patch_length, stride, pad_end)
     extra, columns = {}, {}
@@ -187,16 +184,16 @@ def build_patchtst_model(
         options = {"dtype": full_precision(), "name": f"{prefix}head"}
         return time_dense(x, prediction_length * head.size, **options)
 
-    if decompose:
+    if moving_average is None:
+        x = forecast(window.values)
+    else:
         x = forecast_parts(
             window,
             functools.partial(forecast, prefix="season_"),
             functools.partial(forecast, prefix="trend_"),
             moving_average=moving_average,
-            affine=affine and standardize,
+            affine=affine and center is not None,
         )
-    else:
-        x = forecast(window.values)
     outputs = window.forecast(x, head, prediction_length)
     model = keras.Model(window.inputs(extra), outputs, name=name)
     return regress(model, covariates) if covariates and not extra else model

@@ -9,6 +9,7 @@ from kerastrans.models.parts.normalized_window import open_window
 from kerastrans.models.parts.projections import concatenate, embed_columns
 from kerastrans.models.parts.regression import covariate_inputs, regress
 from kerastrans.utils.precision import full_precision
+from kerastrans.utils.validation import check_choice
 
 ARCHITECTURE = {
     "title": "TiDE",
@@ -39,8 +40,7 @@ def build_tide_model(
     temporal_hidden_dim=32,
     dropout=0.3,
     last_layer_norm=False,
-    epsilon=1e-3,
-    shared_blocks=False,
+    variant="paper",
     covariate_dim=None,
     head=None,
     covariates=None,
@@ -61,9 +61,9 @@ def build_tide_model(
         last_layer_norm: bool, whether the last block ends in layer normalisation like all others,
             as in the reference code. Its single value becomes a constant, and the forecast a linear
             map of the window.
-        epsilon: float, number that layer normalisation adds to the variance.
-        shared_blocks: bool, whether all blocks of the encoder after the first, and all of the
-            decoder before the last, are one block.
+        variant: "paper", or "time_series_library" for the copy of the code in that library: all
+            blocks of the encoder after the first, and all of the decoder before the last, are one
+            block, and layer normalisation adds 1e-5 to the variance, not 1e-3.
         covariate_dim: int, width of the projection of each step's covariates, as in the paper; None
             to add covariates by `kerastrans.regress`, which was more accurate.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
@@ -77,6 +77,7 @@ def build_tide_model(
 
     Raises:
         ValueError: If a size is below 1, or too large.
+        ValueError: If `variant` is unknown.
         ValueError: If `dropout` is outside [0, 1).
         ValueError: If `head` is unknown.
 
@@ -88,6 +89,9 @@ def build_tide_model(
     Source: Das et al. (2023), figure 1 and section 4, with the reversible normalisation of its
     appendix B. Like the authors' code, it uses the default initializers of Keras.
     """
+    check_choice("variant", variant, ("paper", "time_series_library"))
+    library = variant == "time_series_library"
+    epsilon = 1e-5 if library else 1e-3
 
     def block(units, hidden=hidden_dim, normalize=True, **options):
         """Return a residual block as a function; all its calls have the same weights."""
@@ -107,7 +111,7 @@ def build_tide_model(
 
     def stack(x, count):
         """Apply blocks of the hidden width."""
-        shared = block(hidden_dim) if shared_blocks and count else None
+        shared = block(hidden_dim) if library and count else None
         for _ in range(count):
             x = (shared or block(hidden_dim))(x)
         return x

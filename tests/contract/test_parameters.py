@@ -346,8 +346,8 @@ def moderntcn(
     kernel_sizes,
     small_kernel_sizes,
     expansion,
+    center,
     affine,
-    standardize,
     **_,
 ):
     def block(d, large, small):
@@ -362,7 +362,7 @@ def moderntcn(
         patches = -(-patches // 2)
     stages = zip(widths, depths, kernel_sizes, small_kernel_sizes, strict=True)
     total += sum(depth * block(d, large, small) for d, depth, large, small in stages)
-    return 2 * C * (affine and standardize) + total + dense(patches * widths[-1], H)
+    return 2 * C * (affine and center is not None) + total + dense(patches * widths[-1], H)
 
 
 def multipatchformer(d_model, ff_dim, patch_lengths, num_blocks, num_pieces, **_):
@@ -382,14 +382,13 @@ def timebridge(
     num_blocks,
     num_downsampling_blocks,
     num_channel_blocks,
-    mix_channels,
     **_,
 ):
     patches = L // period
     fewer = num_patches or patches
     merges = num_downsampling_blocks and patches * fewer + (fewer + 1) * fewer
     merges += max(0, num_downsampling_blocks - 1) * (2 * fewer + 1) * fewer
-    channels = mix_channels * num_channel_blocks * (encoder(d_model, ff_dim) + attention(d_model))
+    channels = num_channel_blocks * (encoder(d_model, ff_dim) + attention(d_model))
     blocks = (num_blocks + num_downsampling_blocks) * encoder(d_model, ff_dim) + channels
     return L // patches * d_model + blocks + merges + fewer * d_model * H
 

@@ -23,12 +23,13 @@ ALLOWED = {
     ("nonstationary_transformer", "projector_dims", ()),  # one linear map
     ("time_series_transformer", "lags", ()),
     ("tft", "static_channels", ()),
-    ("tcn", "block_filters", ()),  # all blocks have `filters`
+    ("patchtst", "center", None),  # windows as they are
+    ("moderntcn", "center", None),
     ("multipatchformer", "strides", ()),
     ("timebridge", "num_blocks", 0),
     ("timebridge", "num_downsampling_blocks", 0),
+    ("timebridge", "num_channel_blocks", 0),
     ("direct_transformer", "label_length", 0),
-    ("fedformer", "further_averages", ()),
     ("fedformer", "skipped_levels", 0),
     ("informer", "label_length", 0),
 }

@@ -7,6 +7,8 @@ def arguments(settings):
     settings.ignore("activation", "fc_dropout", "head_dropout")
     settings.require("padding_patch", "end", None)
     settings.require("individual", 0)
+    center = "last" if settings.get("subtract_last", 0) else "mean"
+    moving_average = settings["kernel_size"]
     return {
         "patch_length": settings["patch_len"],
         "stride": settings["stride"],
@@ -15,11 +17,9 @@ def arguments(settings):
         "num_heads": settings["n_heads"],
         "ff_dim": settings["d_ff"],
         "num_blocks": settings["e_layers"],
-        "standardize": bool(settings["revin"]),
-        "center": "last" if settings.get("subtract_last", 0) else "mean",
+        "center": center if settings["revin"] else None,
         "affine": bool(settings["affine"]),
-        "decompose": bool(settings["decomposition"]),
-        "moving_average": settings["kernel_size"],
+        "moving_average": moving_average if settings["decomposition"] else None,
         "residual_attention": bool(settings.get("res_attention", True)),
         "dropout": 0.0,
     }
