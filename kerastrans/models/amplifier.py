@@ -39,7 +39,6 @@ def build_amplifier_model(
     hidden_dim=128,
     moving_average=25,
     mix_channels=True,
-    standardize=True,
     head=None,
     name="amplifier",
 ):
@@ -56,8 +55,6 @@ def build_amplifier_model(
         moving_average: int, number of steps in the moving average that estimates the trend.
         mix_channels: bool, whether the channels exchange information through a common pattern
             (semi-channel interaction); without it, channels are forecast independently.
-        standardize: bool, whether each window is normalised by its mean and standard deviation,
-            with a learnt scale and offset per channel.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
             last axis of the output.
         name: str, name of the model.
@@ -121,13 +118,7 @@ def build_amplifier_model(
         return ops.reshape(x, (-1, prediction_length * head.size, num_channels))
 
     window = open_window(
-        context_length,
-        num_channels,
-        head,
-        center="mean",
-        scale="std",
-        affine=True,
-        standardize=standardize,
+        context_length, num_channels, head, center="mean", scale="std", affine=True
     )
     spectrum = rfft(ops.transpose(window.values, (0, 2, 1)))  # (batch, channels, frequencies)
     flipped = flip_spectrum(spectrum)

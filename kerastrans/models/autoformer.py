@@ -10,7 +10,6 @@ from kerastrans.layers import AutoCorrelation
 from kerastrans.models.parts.checks import checked
 from kerastrans.models.parts.encoder_decoders import decomposition_transformer, resolve_label_length
 from kerastrans.models.parts.normalized_window import open_window
-from kerastrans.utils.validation import check_choice
 
 ARCHITECTURE = {
     "title": "Autoformer",
@@ -42,7 +41,6 @@ def build_autoformer_model(
     moving_average=25,
     factor=3,
     reference_delays=False,
-    activation="gelu",
     dropout=0.05,
     head=None,
     name="autoformer",
@@ -64,7 +62,6 @@ def build_autoformer_model(
         factor: int, number of delays to keep per unit of ln(length).
         reference_delays: bool, whether the delays are chosen as in the published code, see
             `kerastrans.layers.AutoCorrelation`.
-        activation: "gelu" or "relu", activation of the feed-forward networks.
         dropout: float in [0, 1), dropout rate.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
             last axis of the output.
@@ -77,7 +74,6 @@ def build_autoformer_model(
     Raises:
         ValueError: If a size is below 1, or too large.
         ValueError: If the label is longer than the context.
-        ValueError: If `activation` is unknown.
         ValueError: If `dropout` is outside [0, 1).
         ValueError: If `head` is unknown.
 
@@ -88,7 +84,6 @@ def build_autoformer_model(
 
     Source: Wu et al. (2021), figure 1 and equations 1-8, without the calendar embedding.
     """
-    check_choice("activation", activation, ("gelu", "relu"))
     label_length = resolve_label_length(label_length, context_length)
 
     def attention():
@@ -108,7 +103,7 @@ def build_autoformer_model(
         num_encoder_blocks=num_encoder_blocks,
         num_decoder_blocks=num_decoder_blocks,
         moving_averages=(moving_average,),
-        activation=activation,
+        activation="gelu",
         dropout=dropout,
     )
     return keras.Model(window.history, outputs, name=name)

@@ -42,7 +42,6 @@ def build_direct_transformer_model(
     ff_dim=256,
     num_encoder_blocks=2,
     num_decoder_blocks=1,
-    final_norm=True,
     dropout=0.05,
     head=None,
     name="direct_transformer",
@@ -63,8 +62,6 @@ def build_direct_transformer_model(
         ff_dim: int, hidden width of the feed-forward networks.
         num_encoder_blocks: int, number of encoder blocks.
         num_decoder_blocks: int, number of decoder blocks.
-        final_norm: bool, whether layer normalisation follows the last block of encoder and decoder,
-            as in the code of papers on long horizons; Vaswani et al. have none there.
         dropout: float in [0, 1), dropout rate.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
             last axis of the output.
@@ -102,7 +99,8 @@ def build_direct_transformer_model(
     }
 
     def close(x):
-        return layers.LayerNormalization(epsilon=TORCH_EPSILON)(x) if final_norm else x
+        """Normalise the last block, as the code of papers on long horizons does."""
+        return layers.LayerNormalization(epsilon=TORCH_EPSILON)(x)
 
     window = open_window(context_length, num_channels, head)
     x = embed_values(window.values, d_model, dropout)

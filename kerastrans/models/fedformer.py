@@ -17,7 +17,7 @@ from kerastrans.models.parts.checks import checked
 from kerastrans.models.parts.encoder_decoders import decomposition_transformer, resolve_label_length
 from kerastrans.models.parts.normalized_window import open_window
 from kerastrans.models.parts.projections import dense
-from kerastrans.utils.validation import check_choice, check_positive_integers
+from kerastrans.utils.validation import check_choice
 
 ARCHITECTURE = {
     "title": "FEDformer",
@@ -35,7 +35,7 @@ SEARCH_SPACE = {
 }
 
 
-@checked(may_be_zero=("skipped_levels",))
+@checked(may_be_zero=("skipped_levels",), may_be_tuple=("moving_average",))
 def build_fedformer_model(
     context_length,
     prediction_length,
@@ -48,7 +48,6 @@ def build_fedformer_model(
     num_encoder_blocks=2,
     num_decoder_blocks=1,
     moving_average=24,
-    further_averages=(),
     version="fourier",
     modes=64,
     mode_selection="random",
@@ -76,9 +75,9 @@ def build_fedformer_model(
         ff_dim: int, hidden width of the feed-forward networks.
         num_encoder_blocks: int, number of encoder blocks.
         num_decoder_blocks: int, number of decoder blocks.
-        moving_average: int, number of steps in the moving average that estimates the trend.
-        further_averages: Tuple of int, number of steps in each of further moving averages. At each
-            step, learnt weights that depend on the value mix them and the first one.
+        moving_average: int, number of steps in the moving average that estimates the trend, or a
+            tuple of one int for each of several averages, such as `(24, 12)`. At each step, learnt
+            weights that depend on the value mix them.
         version: "fourier" for Fourier blocks (FEDformer-f in the paper), or "wavelets" for
             multiwavelet blocks (FEDformer-w), which do not use `num_heads` and `mode_selection`.
         modes: int, number of frequencies that each Fourier block, or each scale of the multiwavelet
@@ -110,6 +109,7 @@ def build_fedformer_model(
     Raises:
         ValueError: If a size is below 1, or too large.
         ValueError: If the label is longer than the context.
+        ValueError: If `moving_average` is empty.
         ValueError: If `num_heads` does not divide `d_model`.
         ValueError: If `version`, `mode_selection`, `cross_activation` or `activation` is unknown.
         ValueError: If the context or the decoder's input is too short for `skipped_levels`.
@@ -124,13 +124,14 @@ def build_fedformer_model(
     Source: Zhou et al. (2022), figure 2, equations 3-7, sections 3.3 and 3.4, without the
     embedding of the calendar.
     """
-    sizes = enumerate(further_averages)
-    check_positive_integers(**{f"further_averages[{i}]": size for i, size in sizes})
     check_choice("version", version, ("fourier", "wavelets"))
     check_choice("mode_selection", mode_selection, ("random", "low"))
     check_choice("cross_activation", cross_activation, ("tanh", "softmax"))
     check_choice("activation", activation, ("gelu", "relu"))
     label_length = resolve_label_length(label_length, context_length)
+    averages = moving_average if isinstance(moving_average, tuple | list) else (moving_average,)
+    if not averages:
+        raise ValueError(f"moving_average must have at least one number, got {moving_average}.")
     if version == "wavelets":
         for length in (context_length, label_length + prediction_length):
             num_scales(length, skipped_levels)
@@ -172,7 +173,7 @@ def build_fedformer_model(
         ff_dim=ff_dim,
         num_encoder_blocks=num_encoder_blocks,
         num_decoder_blocks=num_decoder_blocks,
-        moving_averages=(moving_average, *further_averages),
+        moving_averages=averages,
         activation=activation,
         dropout=dropout,
         longer="back",

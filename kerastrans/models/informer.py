@@ -56,7 +56,6 @@ def build_informer_model(
     factor=5,
     distil=True,
     reference_attention=False,
-    mix=False,
     calendar_embedding=False,
     activation="gelu",
     dropout=0.05,
@@ -82,9 +81,9 @@ def build_informer_model(
         factor: int, number of queries that attend per unit of ln(length); not used if the attention
             is full.
         distil: bool, whether the length is halved between two encoder blocks.
-        reference_attention: bool, whether the sparse attention counts as the published code does,
-            see `kerastrans.models.informer.ProbSparseAttention`; not used if the attention is full.
-        mix: bool, whether the decoder's self-attention mixes heads and steps, as in that code.
+        reference_attention: bool, whether self-attention is that of the published code: sparse
+            attention counts as it does, and the decoder mixes heads and steps, see
+            `kerastrans.models.informer.ProbSparseAttention`.
         calendar_embedding: bool, whether future covariates, which must be numbers, are added to
             the embeddings, as the calendar is in that code; otherwise covariates are added by
             `kerastrans.regress`.
@@ -125,7 +124,7 @@ def build_informer_model(
         return ProbSparseAttention(
             factor=factor if attention == "prob_sparse" else None,
             reference=reference_attention,
-            mix=mix and causal,
+            mix=reference_attention and causal,
             causal=causal,
             **sizes,
         )

@@ -44,21 +44,18 @@ def build_moderntcn_model(
     depths=(1,),
     kernel_sizes=(51,),
     small_kernel_sizes=(5,),
-    downsampling=2,
     expansion=1,
     dropout=0.1,
-    standardize=True,
     center="mean",
     affine=True,
-    decompose=False,
-    moving_average=25,
+    moving_average=None,
     head=None,
     name="moderntcn",
 ):
     """Build ModernTCN: convolutions mix patches, then features, then channels, each separately.
 
-    The model has one stage for each number in the tuples, which have the same length. A stage
-    repeats the last tokens if their number is not a multiple of `downsampling`.
+    The model has one stage for each number in the tuples, which have the same length. From one
+    stage to the next, two tokens become one; if their number is odd, the last one is repeated.
 
     Args:
         context_length: int, number of steps of the history.
@@ -70,17 +67,16 @@ def build_moderntcn_model(
         depths: Tuple of int, number of blocks of each stage.
         kernel_sizes: Tuple of int, number of patches of the large convolution in each stage.
         small_kernel_sizes: Tuple of int, the same of the small convolution that is added to it.
-        downsampling: int, number of tokens that become one from one stage to the next.
         expansion: int, factor of the hidden width of the feed-forward networks.
         dropout: float in [0, 1), dropout rate.
-        standardize: bool, whether each window is normalised; if it is False, `center` and `affine`
-            are not used.
         center: "mean" or "last", the value that is subtracted from a window before it is divided by
-            its standard deviation: its mean, or its last known value.
+            its standard deviation: its mean, or its last known value. None leaves windows as they
+            are, without `affine`.
         affine: bool, whether the normalisation of windows has a learnt scale and offset.
-        decompose: bool, whether trend and season have separate networks, whose forecasts are added.
-            Each of the two is normalised, and its forecast restored, by its own statistics.
-        moving_average: int, number of steps in the average that is the trend.
+        moving_average: int, number of steps in the average that is the trend, if trend and season
+            have separate networks, whose forecasts are added, as the authors' code offers (with
+            25). Each of the two is normalised, and its forecast restored, by its own statistics.
+            None for one network.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
             last axis of the output.
         name: str, name of the model.
@@ -94,8 +90,6 @@ def build_moderntcn_model(
         ValueError: If `stride` is greater than `patch_length`, or the context shorter than a patch.
         ValueError: If `center` is unknown.
         ValueError: If the tuples do not have the same length.
-        ValueError: If `downsampling` is more than twice the number of tokens of a stage before the
-            last.
         ValueError: If `dropout` is outside [0, 1).
         ValueError: If `head` is unknown.
 
@@ -109,14 +103,13 @@ def build_moderntcn_model(
     """
     check_at_most(stride=stride, patch_length=patch_length)
     check_at_most(patch_length=patch_length, context_length=context_length)
-    check_choice("center", center, ("mean", "last"))
+    check_choice("center", center, ("mean", "last", None))
     stages = _check_stages(
         widths=widths,
         depths=depths,
         kernel_sizes=kernel_sizes,
         small_kernel_sizes=small_kernel_sizes,
     )
-    _check_tokens(context_length // stride, len(stages), downsampling)
     dtype = full_precision()
 
     def normalise(x):
@@ -161,15 +154,12 @@ def build_moderntcn_model(
         return layers.Add()([x, y])
 
     def merge_tokens(x, width):
-        """Map `downsampling` neighbouring tokens to one."""
-        missing = -x.shape[1] % downsampling
-        if missing:
-            x = ops.concatenate([x, x[:, -missing:]], axis=1)
+        """Map two neighbouring tokens to one."""
+        if x.shape[1] % 2:
+            x = ops.concatenate([x, x[:, -1:]], axis=1)
         x = ops.transpose(normalise(x), (0, 2, 1, 3))  # (batch, channels, patches, features)
-        # (batch, channels, merged patches, downsampling * features)
-        x = ops.reshape(
-            x, (-1, num_channels, x.shape[2] // downsampling, downsampling * x.shape[3])
-        )
+        # (batch, channels, merged patches, 2 * features)
+        x = ops.reshape(x, (-1, num_channels, x.shape[2] // 2, 2 * x.shape[3]))
         return ops.transpose(dense(width)(x), (0, 2, 1, 3))  # (batch, patches, channels, width)
 
     def forecast(x):
@@ -195,19 +185,19 @@ def build_moderntcn_model(
         head,
         center=center,
         scale="std",
-        affine=affine and not decompose,
-        standardize=standardize,
+        affine=affine and moving_average is None,
+        standardize=center is not None,
     )
-    if decompose:
+    if moving_average is None:
+        x = forecast(window.values)
+    else:
         x = forecast_parts(
             window,
             forecast,
             forecast,
             moving_average=moving_average,
-            affine=affine and standardize,
+            affine=affine and center is not None,
         )
-    else:
-        x = forecast(window.values)
     outputs = window.forecast(x, head, prediction_length)
     return keras.Model(window.history, outputs, name=name)
 
@@ -224,18 +214,3 @@ def _check_stages(**sizes):
     for name, values in sizes.items():
         check_positive_integers(**{f"{name}[{i}]": value for i, value in enumerate(values)})
     return list(zip(*sizes.values(), strict=True))
-
-
-def _check_tokens(count, num_stages, downsampling):
-    """Raise ValueError unless the tokens of each stage but the last can be merged.
-
-    The last tokens are repeated to fill the last group, so there must be enough tokens.
-    """
-    check_positive_integers(downsampling=downsampling)
-    for stage in range(1, num_stages):
-        if downsampling > 2 * count:
-            raise ValueError(
-                f"downsampling must be at most twice the {count} tokens of stage {stage}, got "
-                f"{downsampling}."
-            )
-        count = -(-count // downsampling)

@@ -44,6 +44,8 @@ SEARCH_SPACE = {
 EXOGENOUS = ("exogenous", "exogenous_wavenet")
 INTERPRETABLE = ("trend", "seasonality", "exogenous")
 KINDS = ("generic", "trend", "seasonality", *EXOGENOUS)
+DEGREE = 2  # of the polynomial of a trend
+EXOGENOUS_DIM = 8  # features that the convolutions of a block compute from the covariates
 
 
 @checked(may_be_tuple=("hidden_dim",))
@@ -57,11 +59,9 @@ def build_nbeats_model(
     shared_blocks="interpretable",
     hidden_dim=512,
     num_layers=4,
-    degree=2,
     harmonics=1,
     from_last_value=False,
     reference_curves=False,
-    exogenous_dim=8,
     head=None,
     covariates=None,
     name="nbeats",
@@ -70,7 +70,7 @@ def build_nbeats_model(
 
     The input of each block is the past minus the backcasts of the previous blocks, and the forecast
     is the sum of the forecasts of all blocks. The curves of a "generic" block are learnt. A "trend"
-    block outputs a polynomial and a "seasonality" block a Fourier series, and by default the blocks
+    block outputs a parabola and a "seasonality" block a Fourier series, and by default the blocks
     of such a stack share their weights. `("trend", "seasonality")` is the interpretable N-BEATS.
 
     With covariates the model is N-BEATSx: the covariates are additional inputs of every block. The
@@ -91,7 +91,6 @@ def build_nbeats_model(
         hidden_dim: int, width of the network of each block, or a tuple of one int per stack, such
             as `(256, 2048)` for the trend and the season of the paper.
         num_layers: int, number of layers of the network of each block.
-        degree: int, degree of the polynomial of a trend.
         harmonics: int, number of waves of a season from one number of periods to the next, as in
             the reference code: with 2 there are waves of 1, 1.5, 2, ... periods.
         from_last_value: bool, whether the blocks forecast the difference from the last known value
@@ -99,8 +98,6 @@ def build_nbeats_model(
         reference_curves: bool, whether the curves of trends and seasons are those of the reference
             code instead of those of the paper: their coefficients have biases, the time of a
             backcast runs backwards, and the waves of backcasts have the periods of the horizon.
-        exogenous_dim: int, number of features that the convolutions of a block compute from the
-            covariates.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
             last axis of the output.
         covariates: Dict of "past", "future", "static", see `kerastrans.zoo.build`.
@@ -135,7 +132,7 @@ def build_nbeats_model(
     def polynomials(length, is_backcast):
         """Return the number of curves of a trend, and the layer that draws them."""
         backwards = {"start": length - 1, "step": -1} if is_backcast and reference_curves else {}
-        return degree + 1, BasisExpansion("polynomial", length, **backwards, dtype=dtype)
+        return DEGREE + 1, BasisExpansion("polynomial", length, **backwards, dtype=dtype)
 
     def waves(length, is_backcast):
         """Return the number of curves of a season, and the layer that draws them."""
@@ -165,7 +162,7 @@ def build_nbeats_model(
         ]
 
     def make_block(kind, width):
-        past, ahead = _exogenous_basis(kind, columns, context_length, exogenous_dim)
+        past, ahead = _exogenous_basis(kind, columns, context_length)
         return (
             [dense(width, activation="relu") for _ in range(num_layers)],
             curve(kind, context_length, 1, past, is_backcast=True),
@@ -210,14 +207,14 @@ def _check_stacks(stacks, covariates):
             raise ValueError(f"a stack of kind {kind!r} requires future covariates, got none.")
 
 
-def _exogenous_basis(kind, columns, context_length, width):
+def _exogenous_basis(kind, columns, context_length):
     """Return the past and future curves `(batch, 1, curves, steps)` of an exogenous stack."""
     if kind not in EXOGENOUS:
         return None, None
     x = concatenate(columns["future"])
     for level in range(4) if kind == "exogenous_wavenet" else ():
         options = {"padding": "causal", "dilation_rate": 2**level, "activation": "relu"}
-        x = layers.Conv1D(width, 3, kernel_initializer=FanInUniform(), **options)(x)
+        x = layers.Conv1D(EXOGENOUS_DIM, 3, kernel_initializer=FanInUniform(), **options)(x)
     x = ops.expand_dims(ops.transpose(x, (0, 2, 1)), 1)  # (batch, 1, curves, steps)
     return x[..., :context_length], x[..., context_length:]
 

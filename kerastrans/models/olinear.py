@@ -45,7 +45,6 @@ def build_olinear_model(
     num_blocks=2,
     dropout=0.1,
     output_dropout=0.1,
-    standardize=True,
     head=None,
     name="olinear",
 ):
@@ -66,8 +65,6 @@ def build_olinear_model(
         num_blocks: int, number of blocks.
         dropout: float in [0, 1), dropout rate in the blocks.
         output_dropout: float in [0, 1), dropout rate of the forecast of the normalised window.
-        standardize: bool, whether each window is normalised by its mean and standard deviation,
-            with a learnt scale and offset per channel.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
             last axis of the output.
         name: str, name of the model.
@@ -101,13 +98,7 @@ def build_olinear_model(
         return dense(d_model)(x)
 
     window = open_window(
-        context_length,
-        num_channels,
-        head,
-        center="mean",
-        scale="std",
-        affine=True,
-        standardize=standardize,
+        context_length, num_channels, head, center="mean", scale="std", affine=True
     )
     # To decorrelated steps, each expanded to features. The basis commutes with the expansion.
     x = ops.transpose(window.values, (0, 2, 1))  # (batch, channels, context_length)

@@ -55,14 +55,10 @@ def build_patchtst_model(
     ff_dim=128,
     num_blocks=3,
     dropout=0.3,
-    attention_dropout=0.0,
-    standardize=True,
     center="mean",
     affine=True,
     residual_attention=False,
-    individual=False,
-    decompose=False,
-    moving_average=25,
+    moving_average=None,
     covariate_tokens=False,
     head=None,
     covariates=None,
@@ -83,20 +79,17 @@ def build_patchtst_model(
         ff_dim: int, hidden width of the feed-forward networks.
         num_blocks: int, number of encoder blocks.
         dropout: float in [0, 1), dropout rate of the encoder.
-        attention_dropout: float in [0, 1), dropout rate on the attention weights.
-        standardize: bool, whether each window is normalised; if it is False, `center` and `affine`
-            are not used.
         center: "mean" or "last", the value that is subtracted from a window before it is divided by
-            its standard deviation: its mean, or its last known value.
+            its standard deviation: its mean, or its last known value. None leaves windows as they
+            are, without `affine`.
         affine: bool, whether the normalised window has a learnt scale and offset per channel; the
             authors' scripts turn it off.
         residual_attention: bool, whether the attention scores of a block are added to those of the
             next block, as in the authors' code, see `kerastrans.models.patchtst.ResidualAttention`.
-        individual: bool, whether each channel has its own map from the patches to the forecast.
-        decompose: bool, whether trend and season have separate networks, whose forecasts are added,
-            as the authors' code offers. Each of the two is normalised, and its forecast restored,
-            by its own statistics; both have the tokens of the covariates.
-        moving_average: int, number of steps in the average that is the trend.
+        moving_average: int, number of steps in the average that is the trend, if trend and season
+            have separate networks, whose forecasts are added, as the authors' code offers (with
+            25). Each of the two is normalised, and its forecast restored, by its own statistics;
+            both have the tokens of the covariates. None for one network.
         covariate_tokens: bool, whether patches of the covariates, future ones over the history and
             the horizon, are further tokens of each channel; otherwise covariates are added by
             `kerastrans.regress`.
@@ -114,7 +107,7 @@ def build_patchtst_model(
         ValueError: If the context is shorter than a patch.
         ValueError: If `num_heads` does not divide `d_model`.
         ValueError: If `center` is unknown.
-        ValueError: If a dropout is outside [0, 1).
+        ValueError: If `dropout` is outside [0, 1).
         ValueError: If `head` is unknown.
 
     Example:
@@ -126,7 +119,7 @@ def build_patchtst_model(
     except `affine` and `residual_attention`: its figures were reproduced without either change.
     """
     check_at_most(patch_length=patch_length, context_length=context_length)
-    check_choice("center", center, ("mean", "last"))
+    check_choice("center", center, ("mean", "last", None))
     key_dim = d_model // num_heads
     initial = {"kernel_initializer": FanInUniform}
 
@@ -136,8 +129,8 @@ def build_patchtst_model(
         head,
         center=center,
         scale="std",
-        affine=affine and not decompose,
-        standardize=standardize,
+        affine=affine and moving_average is None,
+        standardize=center is not None,
     )
     cut = Patching(patch_length, stride, pad_end)
     extra, columns = {}, {}
@@ -162,8 +155,7 @@ def build_patchtst_model(
 
         def attention(name):
             """Return self-attention with the dropout that the authors' code has in the layer."""
-            sizes = {"num_heads": num_heads, "key_dim": key_dim, "dropout": attention_dropout}
-            layer = kind(**sizes, **initial, name=name)
+            layer = kind(num_heads=num_heads, key_dim=key_dim, **initial, name=name)
             layer.build(x.shape)
 
             def attend(x):
@@ -195,18 +187,18 @@ def build_patchtst_model(
         x = ops.reshape(x, (-1, num_channels, num_patches * d_model))
         x = ops.transpose(x, (0, 2, 1))  # (batch, patches * d_model, channels)
         options = {"dtype": full_precision(), "name": f"{prefix}head"}
-        return time_dense(x, prediction_length * head.size, individual=individual, **options)
+        return time_dense(x, prediction_length * head.size, **options)
 
-    if decompose:
+    if moving_average is None:
+        x = forecast(window.values)
+    else:
         x = forecast_parts(
             window,
             functools.partial(forecast, prefix="season_"),
             functools.partial(forecast, prefix="trend_"),
             moving_average=moving_average,
-            affine=affine and standardize,
+            affine=affine and center is not None,
         )
-    else:
-        x = forecast(window.values)
     outputs = window.forecast(x, head, prediction_length)
     model = keras.Model(window.inputs(extra), outputs, name=name)
     return regress(model, covariates) if covariates and not extra else model

@@ -9,11 +9,10 @@ from keras import layers, ops
 
 from kerastrans.layers import WeightNormalizedConvolution
 from kerastrans.layers.initializers import FanInUniform
-from kerastrans.models.parts.checks import checked
+from kerastrans.models.parts.checks import checked, one_each
 from kerastrans.models.parts.normalized_window import open_window
 from kerastrans.models.parts.projections import dense
 from kerastrans.utils.precision import full_precision
-from kerastrans.utils.validation import check_positive_integers
 
 ARCHITECTURE = {
     "title": "TCN",
@@ -30,7 +29,7 @@ SEARCH_SPACE = {
 }
 
 
-@checked
+@checked(may_be_tuple=("filters",))
 def build_tcn_model(
     context_length,
     prediction_length,
@@ -39,7 +38,6 @@ def build_tcn_model(
     filters=64,
     kernel_size=3,
     num_blocks=6,
-    block_filters=(),
     weight_norm=True,
     dropout=0.1,
     head=None,
@@ -54,11 +52,9 @@ def build_tcn_model(
         context_length: int, number of steps of the history.
         prediction_length: int, number of steps to forecast.
         num_channels: int, number of values at each step.
-        filters: int, number of features of each step.
+        filters: int, number of features of each step, or a tuple of one int per block.
         kernel_size: int, number of taps of each convolution.
         num_blocks: int, number of residual blocks, each with two convolutions.
-        block_filters: Number of features of each block, one int per block, in place of `filters`
-            and `num_blocks`; empty for the same number in all blocks.
         weight_norm: bool, whether the kernels of the convolutions are weight-normalised.
         dropout: float in [0, 1), dropout rate of whole features.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
@@ -71,6 +67,7 @@ def build_tcn_model(
 
     Raises:
         ValueError: If a size is below 1, or too large.
+        ValueError: If `filters` does not have one number per block.
         ValueError: If `dropout` is outside [0, 1).
         ValueError: If `head` is unknown.
 
@@ -81,9 +78,7 @@ def build_tcn_model(
 
     Source: Bai et al. (2018), section 3 and figure 1b.
     """
-    widths = block_filters or (filters,) * num_blocks
-    for width in widths:
-        check_positive_integers(block_filters=width)
+    widths = one_each("filters", filters, num_blocks, "blocks")
 
     def convolve(x, width, dilation):
         if weight_norm:

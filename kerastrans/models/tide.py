@@ -13,6 +13,7 @@ from kerastrans.models.parts.normalized_window import open_window
 from kerastrans.models.parts.projections import concatenate, embed_columns
 from kerastrans.models.parts.regression import covariate_inputs, regress
 from kerastrans.utils.precision import full_precision
+from kerastrans.utils.validation import check_choice
 
 ARCHITECTURE = {
     "title": "TiDE",
@@ -42,11 +43,8 @@ def build_tide_model(
     decoder_output_dim=8,
     temporal_hidden_dim=32,
     dropout=0.3,
-    layer_norm=True,
     last_layer_norm=False,
-    epsilon=1e-3,
-    standardize=True,
-    shared_blocks=False,
+    variant="paper",
     covariate_dim=None,
     head=None,
     covariates=None,
@@ -64,13 +62,12 @@ def build_tide_model(
         decoder_output_dim: int, number of features of each future step.
         temporal_hidden_dim: int, hidden width of the network from these features to a value.
         dropout: float in [0, 1), dropout rate.
-        layer_norm: bool, whether residual blocks end in layer normalisation.
-        last_layer_norm: bool, whether the last block does too, as in the reference code. Its single
-            value becomes a constant, and the forecast a linear map of the window.
-        epsilon: float, number that layer normalisation adds to the variance.
-        standardize: bool, whether the window is normalised by its mean and standard deviation.
-        shared_blocks: bool, whether all blocks of the encoder after the first, and all of the
-            decoder before the last, are one block.
+        last_layer_norm: bool, whether the last block ends in layer normalisation like all others,
+            as in the reference code. Its single value becomes a constant, and the forecast a linear
+            map of the window.
+        variant: "paper", or "time_series_library" for the copy of the code in that library: all
+            blocks of the encoder after the first, and all of the decoder before the last, are one
+            block, and layer normalisation adds 1e-5 to the variance, not 1e-3.
         covariate_dim: int, width of the projection of each step's covariates, as in the paper; None
             to add covariates by `kerastrans.regress`, which was more accurate.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
@@ -84,6 +81,7 @@ def build_tide_model(
 
     Raises:
         ValueError: If a size is below 1, or too large.
+        ValueError: If `variant` is unknown.
         ValueError: If `dropout` is outside [0, 1).
         ValueError: If `head` is unknown.
 
@@ -95,8 +93,11 @@ def build_tide_model(
     Source: Das et al. (2023), figure 1 and section 4, with the reversible normalisation of its
     appendix B. Like the authors' code, it uses the default initializers of Keras.
     """
+    check_choice("variant", variant, ("paper", "time_series_library"))
+    library = variant == "time_series_library"
+    epsilon = 1e-5 if library else 1e-3
 
-    def block(units, hidden=hidden_dim, normalize=layer_norm, **options):
+    def block(units, hidden=hidden_dim, normalize=True, **options):
         """Return a residual block as a function; all its calls have the same weights."""
         expand = layers.Dense(hidden, activation="relu")
         contract, bypass = (layers.Dense(units, **options) for _ in range(2))
@@ -114,7 +115,7 @@ def build_tide_model(
 
     def stack(x, count):
         """Apply blocks of the hidden width."""
-        shared = block(hidden_dim) if shared_blocks and count else None
+        shared = block(hidden_dim) if library and count else None
         for _ in range(count):
             x = (shared or block(hidden_dim))(x)
         return x
@@ -123,9 +124,7 @@ def build_tide_model(
         """Repeat covariates for each channel: `(batch, ...)` -> `(batch, channels, ...)`."""
         return ops.repeat(ops.expand_dims(x, 1), num_channels, axis=1)
 
-    window = open_window(
-        context_length, num_channels, head, center="mean", scale="std", standardize=standardize
-    )
+    window = open_window(context_length, num_channels, head, center="mean", scale="std")
     x = channels = ops.transpose(window.values, (0, 2, 1))  # (batch, channels, context_length)
     extra, ahead = {}, []
     if covariates and covariate_dim is not None:

@@ -38,7 +38,7 @@ SEARCH_SPACE = {
 NUM_CALENDAR_CHANNELS = 4  # of the published code, zeros if it is given no calendar
 
 
-@checked(may_be_zero=("num_blocks", "num_downsampling_blocks"))
+@checked(may_be_zero=("num_blocks", "num_downsampling_blocks", "num_channel_blocks"))
 def build_timebridge_model(
     context_length,
     prediction_length,
@@ -52,10 +52,8 @@ def build_timebridge_model(
     num_blocks=1,
     num_downsampling_blocks=1,
     num_channel_blocks=1,
-    mix_channels=True,
     moving_average=6,
-    smooth_features=False,
-    empty_channels=False,
+    reference_attention=False,
     activation="gelu",
     dropout=0.0,
     attention_dropout=0.15,
@@ -79,13 +77,11 @@ def build_timebridge_model(
         ff_dim: int, hidden width of the feed-forward networks.
         num_blocks: int, number of blocks over the patches of a channel, or 0.
         num_downsampling_blocks: int, number of blocks that map the patches to `num_patches`, or 0.
-        num_channel_blocks: int, number of blocks over the channels.
-        mix_channels: bool, whether there are blocks over the channels.
+        num_channel_blocks: int, number of blocks over the channels, or 0.
         moving_average: int, number of patches in the trend that queries and keys leave out.
-        smooth_features: bool, whether the trend is an average of features instead of patches, as in
-            the authors' code.
-        empty_channels: bool, whether four channels of zeros are added, as in the authors' code if
-            it is given no calendar.
+        reference_attention: bool, whether attention is that of the authors' code: the trend is an
+            average of features instead of patches, and channels also attend to four channels of
+            zeros, which that code adds if it is given no calendar.
         activation: "gelu" or "relu", activation of the feed-forward networks.
         dropout: float in [0, 1), dropout rate.
         attention_dropout: float in [0, 1), dropout rate on the attention weights.
@@ -126,7 +122,7 @@ def build_timebridge_model(
             f"{count} patches, got num_downsampling_blocks=0."
         )
     check_choice("activation", activation, ("gelu", "relu"))
-    rows = num_channels + NUM_CALENDAR_CHANNELS * empty_channels
+    rows = num_channels + NUM_CALENDAR_CHANNELS * reference_attention
 
     def attention(name):
         return CachedMultiHeadAttention(
@@ -154,7 +150,7 @@ def build_timebridge_model(
         )
 
     def attend_without_trends(x, name):
-        stable = Detrending(moving_average, "features" if smooth_features else "time")(x)
+        stable = Detrending(moving_average, "features" if reference_attention else "time")(x)
         return attention(name)(stable, x, stable)
 
     def merge_patches(x, name):
@@ -211,7 +207,7 @@ def build_timebridge_model(
         x = add_block(x, lambda x, name=name: attend_without_trends(x, f"{name}_attention"), name)
     for i in range(num_downsampling_blocks):
         x = downsample(x, f"downsampling_{i}")
-    for i in range(num_channel_blocks if mix_channels else 0):
+    for i in range(num_channel_blocks):
         name = f"channels_{i}"
         x = exchange_axes(x, rows)  # (batch * patches, channels, d_model)
         x = add_block(x, lambda x, name=name: attend_to_channels(x, name), name)

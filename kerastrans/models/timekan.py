@@ -48,7 +48,6 @@ def build_timekan_model(
     d_model=16,
     num_blocks=2,
     num_scales=3,
-    downsampling=2,
     num_terms=2,
     dropout=0.1,
     standardize=True,
@@ -67,7 +66,6 @@ def build_timekan_model(
         d_model: int, number of features of each step.
         num_blocks: int, number of blocks.
         num_scales: int, number of resolutions, including the given one.
-        downsampling: int, number of steps to average from one resolution to the next.
         num_terms: int, number of terms of the polynomials of the coarsest resolution; each finer
             one has one more.
         dropout: float in [0, 1), dropout rate of the embedded steps.
@@ -95,7 +93,7 @@ def build_timekan_model(
     Source: Huang et al. (2025), "TimeKAN: KAN-based frequency decomposition learning architecture
     for long-term time series forecasting", section 3.
     """
-    check_scales(num_scales, downsampling, context_length)
+    check_scales(num_scales, context_length)
     dtype = full_precision()
 
     def refine(x, length):
@@ -135,7 +133,7 @@ def build_timekan_model(
         standardize=standardize,
     )
     embed = ValueEmbedding(d_model, dtype=dtype)
-    scales = pool_window(window, num_scales, downsampling, standardize)
+    scales = pool_window(window, num_scales, standardize)
     # (batch * channels, time, d_model)
     scales = [Dropout(dropout)(embed(fold_channels(x))) for x in scales]
     for _ in range(num_blocks):

@@ -49,7 +49,6 @@ def build_timemixer_model(
     ff_dim=32,
     num_blocks=2,
     num_scales=4,
-    downsampling=2,
     pooling="average",
     moving_average=25,
     mix_channels=False,
@@ -70,8 +69,7 @@ def build_timemixer_model(
         ff_dim: int, hidden width between blocks.
         num_blocks: int, number of blocks that mix the past.
         num_scales: int, number of resolutions, including the given one.
-        downsampling: int, number of steps that become one from one resolution to the next.
-        pooling: "average" or "max", the value of these steps at the next resolution.
+        pooling: "average" or "max", the value of two steps at the next resolution.
         moving_average: int, number of steps in the moving average that estimates the trend.
         mix_channels: bool, whether a step of all channels is embedded together, as in the authors'
             scripts for many channels: the seasons pass the blocks, and the trend of each channel
@@ -101,7 +99,7 @@ def build_timemixer_model(
 
     Source: Wang et al. (2024), figure 2 and equations 2-6, with independent channels.
     """
-    check_scales(num_scales, downsampling, context_length)
+    check_scales(num_scales, context_length)
     check_choice("pooling", pooling, tuple(POOLS))
 
     def map_time(x, length):
@@ -138,7 +136,7 @@ def build_timemixer_model(
         standardize=standardize,
     )
     embed = ValueEmbedding(d_model)
-    scales, trends = pool_window(window, num_scales, downsampling, standardize, pooling), []
+    scales, trends = pool_window(window, num_scales, standardize, pooling), []
     if mix_channels:
         pairs = [SeriesDecomposition(moving_average, dtype=dtype)(x) for x in scales]
         scales, trends = zip(*pairs, strict=True)

@@ -15,7 +15,7 @@ from kerastrans.models.parts.projections import concatenate, dense
 from kerastrans.models.parts.regression import covariate_columns, covariate_series
 from kerastrans.models.parts.sublayers import TORCH_EPSILON, add_norm, position_wise_ffn
 from kerastrans.utils.precision import full_precision
-from kerastrans.utils.validation import check_at_most, check_choice, check_positive_integers
+from kerastrans.utils.validation import check_at_most, check_positive_integers
 
 ARCHITECTURE = {
     "title": "TimeXer",
@@ -53,7 +53,6 @@ def build_timexer_model(
     ff_dim=2048,
     num_blocks=1,
     dropout=0.1,
-    activation="gelu",
     shared_embedding=False,
     standardize=True,
     head=None,
@@ -78,7 +77,6 @@ def build_timexer_model(
         ff_dim: int, hidden width of the feed-forward networks.
         num_blocks: int, number of encoder blocks.
         dropout: float in [0, 1), dropout rate.
-        activation: "gelu" or "relu", activation of the feed-forward networks.
         shared_embedding: bool, whether one map embeds channels and covariates, as in the authors'
             code; only the past of covariates is read then, and their mean is not subtracted.
         standardize: bool, whether each window is normalised by its mean and standard deviation.
@@ -94,7 +92,6 @@ def build_timexer_model(
     Raises:
         ValueError: If a size is below 1, or too large.
         ValueError: If the context is shorter than a patch.
-        ValueError: If `activation` is unknown.
         ValueError: If `shared_embedding` is true and a covariate is static or has categories.
         ValueError: If a kind of covariates is unknown.
         ValueError: If `num_heads` does not divide `d_model`.
@@ -109,7 +106,6 @@ def build_timexer_model(
     Source: Wang et al. (2024), "TimeXer", figure 2 and equations 3-8.
     """
     check_at_most(patch_length=patch_length, context_length=context_length)
-    check_choice("activation", activation, ("gelu", "relu"))
 
     def attention():
         return CachedMultiHeadAttention(
@@ -121,7 +117,7 @@ def build_timexer_model(
 
     def feed_forward(x):
         return position_wise_ffn(
-            x, ff_dim, dropout, activation=activation, kernel_initializer=FanInUniform
+            x, ff_dim, dropout, activation="gelu", kernel_initializer=FanInUniform
         )
 
     def normalise(x):

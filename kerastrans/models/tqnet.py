@@ -29,6 +29,7 @@ SEARCH_SPACE = {
     "hidden_dim": (64, 128, 256),
     "dropout": (0.0, 0.2, 0.5),
 }
+NUM_HEADS = 4  # of the published code; if they do not divide the context, their width is rounded up
 
 
 @checked
@@ -39,7 +40,6 @@ def build_tqnet_model(
     *,
     cycle_length=24,
     hidden_dim=128,
-    num_heads=4,
     dropout=0.5,
     attention_dropout=0.5,
     standardize=True,
@@ -57,8 +57,6 @@ def build_tqnet_model(
         num_channels: int, number of values at each step.
         cycle_length: int, number of steps in the cycle.
         hidden_dim: int, width of the network after the attention.
-        num_heads: int, number of attention heads. If it does not divide `context_length`, the width
-            of a head is rounded up.
         dropout: float in [0, 1), dropout rate before the last map.
         attention_dropout: float in [0, 1), dropout rate on the attention weights.
         standardize: bool, whether each window is normalised by its mean and standard deviation.
@@ -99,8 +97,8 @@ def build_tqnet_model(
     # (batch, channels, context_length)
     queries, x = (ops.transpose(y, (0, 2, 1)) for y in (queries, window.values))
     attention = CachedMultiHeadAttention(
-        num_heads=num_heads,
-        key_dim=-(-context_length // num_heads),
+        num_heads=NUM_HEADS,
+        key_dim=-(-context_length // NUM_HEADS),
         dropout=attention_dropout,
         kernel_initializer=FanInUniform,
     )

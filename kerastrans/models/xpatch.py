@@ -30,6 +30,7 @@ SEARCH_SPACE = {
     "stride": (4, 8),
     "smoothing": (0.1, 0.3, 0.5),
 }
+SLOPE_SMOOTHING = 0.3  # weight of the newest slope in double smoothing
 
 
 @checked
@@ -43,7 +44,6 @@ def build_xpatch_model(
     pad_end=True,
     decomposition="simple",
     smoothing=0.3,
-    slope_smoothing=0.3,
     standardize=True,
     head=None,
     name="xpatch",
@@ -61,7 +61,6 @@ def build_xpatch_model(
         decomposition: "simple" or "double" exponential smoothing, or "none": both networks get the
             window.
         smoothing: float in (0, 1], weight of the newest value in the trend.
-        slope_smoothing: float in (0, 1], weight of the newest slope in double smoothing.
         standardize: bool, whether each window is normalised by its mean and standard deviation,
             with a learnt scale and offset per channel.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
@@ -75,7 +74,7 @@ def build_xpatch_model(
     Raises:
         ValueError: If a size is below 1, or too large.
         ValueError: If the context is shorter than a patch.
-        ValueError: If `decomposition` is unknown, or a weight is outside (0, 1].
+        ValueError: If `decomposition` is unknown, or `smoothing` is outside (0, 1].
         ValueError: If `head` is unknown.
 
     Example:
@@ -88,7 +87,7 @@ def build_xpatch_model(
     """
     check_at_most(patch_length=patch_length, context_length=context_length)
     check_choice("decomposition", decomposition, ("simple", "double", "none"))
-    check_weight(smoothing=smoothing, slope_smoothing=slope_smoothing)
+    check_weight(smoothing=smoothing)
     dtype = full_precision()
     half = max(1, prediction_length // 2)
 
@@ -141,7 +140,7 @@ def build_xpatch_model(
     )
     season = trend = window.values
     if decomposition != "none":
-        slope = slope_smoothing if decomposition == "double" else None
+        slope = SLOPE_SMOOTHING if decomposition == "double" else None
         season, trend = ExponentialDecomposition(smoothing, slope, dtype=dtype)(window.values)
     trend = ops.reshape(_swap(trend), (-1, context_length))  # (batch * channels, context_length)
     x = concatenate([convolve_patches(season), map_trend(trend)])

@@ -158,13 +158,13 @@ def simpletm(d_model, ff_dim, num_blocks, wavelet, **_):
     return dense(L, d) + blocks + norm(d) + dense(d, H)
 
 
-def olinear(embedding_dim, d_model, ff_dim, num_blocks, standardize, **_):
+def olinear(embedding_dim, d_model, ff_dim, num_blocks, **_):
     e, d = embedding_dim, d_model
     block = 2 * dense(d, d) + C * C + ffn(d, ff_dim) + 2 * norm(d)
     maps = dense(L * e, d) + dense(d, H * e) + dense(H * e, ff_dim) + dense(ff_dim, H)
     bases = constant(L * L + H * H)
     offsets = C * (L + H)
-    return 2 * C * standardize + e + offsets + maps + num_blocks * block + norm(d) + bases
+    return 2 * C + e + offsets + maps + num_blocks * block + norm(d) + bases
 
 
 def fits(num_frequencies, individual, **_):
@@ -180,13 +180,13 @@ def frets(embedding_dim, hidden_dim, mix_channels, diagonal):
     return d + (1 + mix_channels) * layer + dense(L * d, h) + dense(h, H)
 
 
-def amplifier(hidden_dim, mix_channels, standardize, **_):
+def amplifier(hidden_dim, mix_channels, **_):
     def network(past, future):
         return dense(past, hidden_dim) + dense(hidden_dim, future)
 
     mixing = dense(C, C) + dense(C, 1) + 2 * network(L, L)
     restoration = 2 * dense(L // 2 + 1, H // 2 + 1)  # complex
-    factors = standardize * 2 * C + C * (L // 2 + 1)
+    factors = 2 * C + C * (L // 2 + 1)
     return factors + mix_channels * mixing + 2 * network(L, H) + restoration
 
 
@@ -344,10 +344,9 @@ def moderntcn(
     depths,
     kernel_sizes,
     small_kernel_sizes,
-    downsampling,
     expansion,
+    center,
     affine,
-    standardize,
     **_,
 ):
     def block(d, large, small):
@@ -358,11 +357,11 @@ def moderntcn(
 
     patches, total = -(-L // stride), dense(patch_length, widths[0]) + batch_norm(widths[0])
     for narrow, wide in itertools.pairwise(widths):
-        total += batch_norm(narrow) + dense(downsampling * narrow, wide)
-        patches = -(-patches // downsampling)
+        total += batch_norm(narrow) + dense(2 * narrow, wide)
+        patches = -(-patches // 2)
     stages = zip(widths, depths, kernel_sizes, small_kernel_sizes, strict=True)
     total += sum(depth * block(d, large, small) for d, depth, large, small in stages)
-    return 2 * C * (affine and standardize) + total + dense(patches * widths[-1], H)
+    return 2 * C * (affine and center is not None) + total + dense(patches * widths[-1], H)
 
 
 def multipatchformer(d_model, ff_dim, patch_lengths, num_blocks, num_pieces, **_):
@@ -382,14 +381,13 @@ def timebridge(
     num_blocks,
     num_downsampling_blocks,
     num_channel_blocks,
-    mix_channels,
     **_,
 ):
     patches = L // period
     fewer = num_patches or patches
     merges = num_downsampling_blocks and patches * fewer + (fewer + 1) * fewer
     merges += max(0, num_downsampling_blocks - 1) * (2 * fewer + 1) * fewer
-    channels = mix_channels * num_channel_blocks * (encoder(d_model, ff_dim) + attention(d_model))
+    channels = num_channel_blocks * (encoder(d_model, ff_dim) + attention(d_model))
     blocks = (num_blocks + num_downsampling_blocks) * encoder(d_model, ff_dim) + channels
     return L // patches * d_model + blocks + merges + fewer * d_model * H
 

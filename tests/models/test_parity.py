@@ -43,7 +43,7 @@ def test_number_of_trainable_parameters_is_that_of_the_published_model(found):
     ("key", "value", "message"),
     [
         ("features", "MS", "features='MS' cannot be expressed"),
-        ("activation", "tanh", "activation must be"),
+        ("activation", "relu", "activation='relu' cannot be expressed"),
         ("unheard_of", 1, r"settings without an argument of ours: \['unheard_of'\]"),
     ],
 )

@@ -38,7 +38,7 @@ def test_patchtst_drops_the_result_of_attention_twice(residual):
 
 
 def test_timebridge_drops_embeddings_and_merged_patches_but_not_what_they_attend_to():
-    sizes = {"period": 12, "d_model": 16, "num_blocks": 1, "mix_channels": False}
+    sizes = {"period": 12, "d_model": 16, "num_blocks": 1, "num_channel_blocks": 0}
     model = zoo.build("timebridge", 48, 12, 3, dropout=RATE, **sizes)
     embedded, attended = model.get_layer("patches_0_self_attention_add").input
     merged, downsampled = model.get_layer("downsampling_0_self_attention_add").input

@@ -14,7 +14,13 @@ from tests.helpers import architectures
 from tests.helpers.architectures import SMALL
 
 WINDOWS = np.random.default_rng(0).standard_normal((2, 24, 3)).astype("float32")
-STANDARDIZED = [name for name in zoo.names() if "standardize" in zoo.info(name).defaults]
+# Architectures that do not normalise windows on request, and the request.
+PLAIN = {
+    name: {option: value}
+    for option, value in (("standardize", False), ("center", None))
+    for name in zoo.names()
+    if option in zoo.info(name).defaults
+}
 
 
 @pytest.mark.parametrize("name", ["linear_regression", "nlinear", "dlinear", "rlinear"])
@@ -37,7 +43,7 @@ def test_individual_channels_have_weights_of_their_own(name):
 
 
 def test_trend_stacks_draw_polynomials():
-    model = zoo.build("nbeats", 24, 12, 3, stacks=("trend",), hidden_dim=16, degree=2)
+    model = zoo.build("nbeats", 24, 12, 3, stacks=("trend",), hidden_dim=16)
     forecast = to_numpy(model(WINDOWS))
     np.testing.assert_allclose(np.diff(forecast, n=3, axis=1), 0, atol=1e-4)
     assert np.abs(np.diff(forecast, n=2, axis=1)).max() > 1e-4
@@ -169,10 +175,10 @@ def test_patchtst_passes_its_scores_from_block_to_block(num_blocks):
 @pytest.mark.parametrize("head", [None, "poisson"])
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(x, marks=() if x == "cyclenet" else pytest.mark.slow) for x in STANDARDIZED],
+    [pytest.param(x, marks=() if x == "cyclenet" else pytest.mark.slow) for x in PLAIN],
 )
 def test_windows_are_not_standardized_on_request(name, head):
-    model = architectures.build(name, standardize=False, head=head)
+    model = architectures.build(name, **PLAIN[name], head=head)
     norms = [x for x in model.layers if isinstance(x, ReversibleInstanceNormalization)]
     assert [(x.affine, x.fill) for x in norms] == [(False, True)]
     scale = heads.get(head).window_scale if head else None  # counts are scaled in any case
@@ -204,7 +210,6 @@ OPTIONS = [
     ("segrnn", {"decoding": "recurrent"}, {}),
     ("segrnn", {"channel_embedding": False, "standardize": True}, {"equivariance": "affine"}),
     ("tide", {"covariate_dim": 2, "covariates": {"past": (0,), "future": (0, 3)}}, {}),
-    ("tide", {"layer_norm": False, "standardize": False}, {"mixes_channels": False}),
     ("itransformer", {"covariate_tokens": True, **PAST}, {}),
     ("patchtst", {"covariate_tokens": True, "covariates": {"past": (0,), "future": (0, 3)}}, {}),
     ("informer", {"calendar_embedding": True, **FUTURE}, {}),
@@ -214,27 +219,27 @@ OPTIONS = [
 MORE_OPTIONS = [
     ("cyclenet", {"hidden_dim": 5}, {}),
     ("sparsetsf", {"hidden_dim": 5}, {}),
-    ("tcn", {"block_filters": (5, 7), "weight_norm": False}, {}),
+    ("tcn", {"filters": (5, 7), "num_blocks": 2, "weight_norm": False}, {}),
+    ("tide", {"variant": "time_series_library"}, {}),
     ("nhits", {"input_dim": 5}, {}),
     ("rlinear", {"affine": False}, {}),
     ("segrnn", {"cell": "lstm"}, {}),
-    ("timexer", {"shared_embedding": True, "activation": "relu", **PAST}, {}),
+    ("timexer", {"shared_embedding": True, **PAST}, {}),
     ("itransformer", {"covariate_tokens": True, **FUTURE}, {}),
-    ("patchtst", {"individual": True}, {}),
     ("timemixer", {"mix_channels": True}, {"mixes_channels": True}),
     ("autoformer", {"reference_delays": True}, {}),
     ("fedformer", {"shared_blocks": True, "reference_layout": True}, {"mixes_channels": True}),
-    ("fedformer", {"further_averages": (3, 12)}, {"mixes_channels": True}),
+    ("fedformer", {"moving_average": (6, 3, 12)}, {"mixes_channels": True}),
     ("fedformer", {"mode_selection": "low", "cross_activation": "softmax"}, {}),
     ("fedformer", {"version": "wavelets", "wavelet_dim": 4, "num_polynomials": 3}, {}),
-    ("informer", {"reference_attention": True, "mix": True, "distil": False}, {}),
-    ("informer", {"attention": "full", "mix": True}, {}),
+    ("informer", {"reference_attention": True, "distil": False}, {}),
+    ("informer", {"attention": "full", "reference_attention": True}, {}),
     ("duet", {"shared_gates": True}, {}),
     ("tft", {"variant": "time_series_library", **FUTURE}, {"equivariance": "affine"}),
     ("segrnn", {"cell": "rnn", "decoding": "recurrent"}, {}),
     ("patchtst", {"center": "last", "pad_end": False}, {}),
-    ("patchtst", {"decompose": True, "covariate_tokens": True, **PAST}, {}),
-    ("moderntcn", {"center": "last", "decompose": True}, {}),
+    ("patchtst", {"moving_average": 5, "covariate_tokens": True, **PAST}, {}),
+    ("moderntcn", {"center": "last", "moving_average": 5}, {}),
     ("xpatch", {"pad_end": False}, {}),
     ("nbeats", {"shared_blocks": "all"}, {}),
     ("nbeats", {"stacks": ("trend", "seasonality"), "shared_blocks": "none"}, {}),
@@ -249,7 +254,12 @@ MORE_OPTIONS = [
     ("xlstm_mixer", {"kernel_size": 2}, {}),
     ("timebridge", {"num_blocks": 0}, {}),
     ("timebridge", {"num_downsampling_blocks": 0}, {}),
-    *((name, {"standardize": False}, {"equivariance": None}) for name in STANDARDIZED),
+    (
+        "timebridge",
+        {"num_channel_blocks": 0, "reference_attention": True},
+        {"mixes_channels": False},
+    ),
+    *((name, options, {"equivariance": None}) for name, options in PLAIN.items()),
 ]
 
 
@@ -272,9 +282,9 @@ def test_options_of_published_code_keep_the_contract(name, options, claims):
         ("segrnn", {"decoding": "recurrent", "head": "normal"}, "requires a point head"),
         ("segrnn", {"decoding": "rmf"}, "decoding must be one of"),
         ("segrnn", {"cell": "cnn"}, "cell must be one of 'gru', 'lstm', 'rnn', got 'cnn'"),
-        ("patchtst", {"center": "median"}, "center must be one of 'mean', 'last', got 'median'"),
+        ("patchtst", {"center": "median"}, "center must be one of 'mean', 'last', None, got"),
         (
-            "autoformer",
+            "fedformer",
             {"activation": "elu"},
             "activation must be one of 'gelu', 'relu', got 'elu'",
         ),
@@ -283,7 +293,6 @@ def test_options_of_published_code_keep_the_contract(name, options, claims):
         ("nbeats", {"hidden_dim": (8, 8, 8)}, "one number for each of 2 stacks, got"),
         ("nhits", {"hidden_dim": (8,)}, "one number for each of 2 layers, got"),
         ("wpmixer", {"wavelet": "coif5"}, "unknown wavelet 'coif5'"),
-        ("timexer", {"activation": "elu"}, "activation must be one of"),
         (
             "timexer",
             {"shared_embedding": True, "covariates": {"static": (0,)}},
@@ -292,7 +301,11 @@ def test_options_of_published_code_keep_the_contract(name, options, claims):
         ("informer", {"calendar_embedding": True, **PAST}, "requires future covariates"),
         ("tft", {"variant": "time_series_library"}, "requires future covariates, got none"),
         ("tft", {"static_channels": (0,)}, "static_channels require variant"),
-        ("tcn", {"block_filters": (4, 0)}, "block_filters must be an integer of at least 1"),
+        ("tcn", {"filters": (4, 0)}, r"filters\[1\] must be an integer of at least 1"),
+        ("tcn", {"filters": (4,)}, "one number for each of 6 blocks, got"),
+        ("fedformer", {"moving_average": (4, 0)}, r"moving_average\[1\] must be an integer of"),
+        ("fedformer", {"moving_average": ()}, "moving_average must have at least one number, got"),
+        ("tide", {"variant": "copy"}, "variant must be one of 'paper', 'time_series_library'"),
     ],
 )
 def test_options_that_cannot_work_are_refused(name, options, message):
@@ -366,13 +379,13 @@ def test_duet_drops_parts_of_its_forecast_in_training():
 @pytest.mark.slow
 def test_decomposed_moderntcn_adds_the_forecasts_of_two_networks():
     options = {**SMALL["moderntcn"], "affine": False}
-    model = zoo.build("moderntcn", 24, 12, 3, decompose=True, **options)
+    model = zoo.build("moderntcn", 24, 12, 3, moving_average=5, **options)
     one = zoo.build("moderntcn", 24, 12, 3, **options)
     assert model.count_params() == 2 * one.count_params()
-    counts = zoo.build("moderntcn", 24, 12, 3, decompose=True, head="poisson", **options)
+    counts = zoo.build("moderntcn", 24, 12, 3, moving_average=5, head="poisson", **options)
     norms = [x for x in counts.layers if isinstance(x, ReversibleInstanceNormalization)]
     assert [x.center for x in norms] == [None] * 3  # counts are never shifted
-    last = zoo.build("moderntcn", 24, 12, 3, decompose=True, center="last", **options)
+    last = zoo.build("moderntcn", 24, 12, 3, moving_average=5, center="last", **options)
     norms = [x for x in last.layers if isinstance(x, ReversibleInstanceNormalization)]
     assert [(x.center, x.scale) for x in norms] == [("last", "std")] * 3
     with pytest.raises(ValueError, match="widths and depths must have one number for each stage"):

@@ -146,13 +146,13 @@ def one_each(name, value, count, items):
     return values
 
 
-def check_scales(num_scales, downsampling, context_length):
+def check_scales(num_scales, context_length):
     """Raise ValueError if a context is too short for the coarsest of several resolutions."""
-    shortest = downsampling ** (num_scales - 1)
+    shortest = 2 ** (num_scales - 1)
     if shortest > context_length:
         raise ValueError(
-            f"num_scales={num_scales} of downsampling={downsampling} need a context of at least "
-            f"{shortest} steps, got {context_length}."
+            f"num_scales={num_scales} needs a context of at least {shortest} steps, got "
+            f"{context_length}."
         )
 
 

@@ -141,19 +141,18 @@ def forecast_parts(window, forecast_season, forecast_trend, *, moving_average, a
     return layers.Add(dtype=dtype)(parts) / scale
 
 
-def pool_window(window, num_scales, downsampling, standardize=True, pooling="average"):
+def pool_window(window, num_scales, standardize=True, pooling="average"):
     """Return a window at coarser and coarser resolutions, each normalised by itself.
 
-    Averages or maxima are those of the window before its normalisation. Each resolution has a
-    learnt scale and offset per channel.
+    From one resolution to the next, two steps become one. Averages or maxima are those of the
+    window before its normalisation. Each resolution has a learnt scale and offset per channel.
 
     Args:
         window: `Window` of the model.
         num_scales: int, number of resolutions, including the given one.
-        downsampling: int, number of steps that become one from one resolution to the next.
         standardize: bool, whether the resolutions are normalised; otherwise they are those of
             `window.values`.
-        pooling: "average" or "max", the value of several steps.
+        pooling: "average" or "max", the value of two steps.
 
     Returns:
         List of `num_scales` tensors `(batch, time, num_channels)`, the finest first.
@@ -165,7 +164,7 @@ def pool_window(window, num_scales, downsampling, standardize=True, pooling="ave
     if standardize:
         x = window.normalization(x, window.statistics)
     for _ in range(num_scales - 1):
-        x = POOLS[pooling](downsampling, dtype=full_precision())(x)
+        x = POOLS[pooling](2, dtype=full_precision())(x)
         scales.append(ReversibleInstanceNormalization(affine=True)(x)[0] if standardize else x)
     return scales
 

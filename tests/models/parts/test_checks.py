@@ -40,11 +40,15 @@ HEADS = r"num_heads must divide d_model=10, got 4"
         ("nbeats", {"stacks": ()}, "stacks must name at least one stack, got none"),
         ("nhits", {"pool_sizes": (2,)}, "must have one value per stack, got 1 and 3"),
         ("nhits", {"pool_sizes": (64, 2, 1)}, "pool_sizes must be at most context_length=32"),
-        ("timemixer", {"num_scales": 7}, "need a context of at least 64 steps, got 32"),
+        (
+            "timemixer",
+            {"num_scales": 7},
+            "needs a context of at least 64 steps, got 32",
+        ),
         ("timesnet", {"num_periods": 30}, "num_periods must be at most 20"),
         # Of these some builders did not look at every one.
         ("patchtst", {"ff_dim": 0}, "ff_dim must be an integer of at least 1, got 0"),
-        ("patchtst", {"attention_dropout": 1}, r"attention_dropout must be a number in \[0, 1\)"),
+        ("tqnet", {"attention_dropout": 1}, r"attention_dropout must be a number in \[0, 1\)"),
         ("deepar", {"units": 2.0}, "units must be an integer of at least 1, got 2.0"),
         ("nlinear", {"individual": "no"}, "individual must be one of False, True, got 'no'"),
         ("nhits", {"pool_sizes": 2}, "pool_sizes must be a tuple or a list, got 2"),

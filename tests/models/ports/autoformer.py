@@ -6,6 +6,7 @@ from tests.models.ports.maps import circular, linear, norm, projections
 def arguments(settings):
     settings.get("n_heads")  # all heads attend to the same delays
     settings.ignore("freq")
+    settings.require("activation", "gelu")
     return {
         "label_length": settings["label_len"] or settings["context"],  # of [-0:]
         "d_model": settings["d_model"],
@@ -15,7 +16,6 @@ def arguments(settings):
         "moving_average": settings["moving_avg"],
         "factor": settings["factor"],
         "reference_delays": True,
-        "activation": settings.get("activation", "gelu"),
         "dropout": 0.0,
     }
 

@@ -18,7 +18,6 @@ def arguments(settings):
     settings.ignore("n_heads", "freq")
     settings.require("version", "Fourier", "Wavelets")
     settings.require("base", "legendre")
-    first, *further = averages(settings)
     return {
         "label_length": settings["label_len"] or settings["context"],  # of [-0:]
         "d_model": settings["d_model"],
@@ -26,8 +25,7 @@ def arguments(settings):
         "ff_dim": settings["d_ff"],
         "num_encoder_blocks": settings["e_layers"],
         "num_decoder_blocks": settings["d_layers"],
-        "moving_average": first,
-        "further_averages": further,
+        "moving_average": averages(settings),
         "modes": settings["modes"],
         "mode_selection": "random" if settings["mode_select"] == "random" else "low",
         "cross_activation": settings["cross_activation"],

@@ -10,6 +10,7 @@ from tests.models.ports.maps import batch_norm, circular, conv, linear, norm, pr
 
 def arguments(settings):
     settings.require("attn", "prob", "full")
+    settings.require("mix", True)
     return {
         "label_length": settings["label_len"],
         "d_model": settings["d_model"],
@@ -20,7 +21,6 @@ def arguments(settings):
         "attention": "full" if settings.get("attn", "prob") == "full" else "prob_sparse",
         "factor": settings["factor"],
         "distil": bool(settings["distil"]),
-        "mix": bool(settings["mix"]),
         "reference_attention": True,
         "calendar_embedding": True,
         "covariates": {"future": (0,) * settings.num_calendar_columns},

@@ -9,7 +9,10 @@ def arguments(settings):
     stages = len(settings["num_blocks"])
     settings.ignore("dw_dims", "stem_ratio", "use_multi_scale", "head_dropout", "freq")
     settings.require("small_kernel_merged", False)
+    settings.require("downsample_ratio", 2)
     settings.require("individual", 0)  # fails there
+    center = "last" if settings.get("subtract_last", 0) else "mean"
+    moving_average = settings["kernel_size"]
     return {
         "patch_length": settings["patch_size"],
         "stride": settings["patch_stride"],
@@ -17,13 +20,10 @@ def arguments(settings):
         "depths": settings["num_blocks"],
         "kernel_sizes": settings["large_size"],
         "small_kernel_sizes": settings["small_size"],
-        "downsampling": settings["downsample_ratio"],
         "expansion": settings["ffn_ratio"],
-        "standardize": bool(settings["revin"]),
-        "center": "last" if settings.get("subtract_last", 0) else "mean",
+        "center": center if settings["revin"] else None,
         "affine": bool(settings["affine"]),
-        "decompose": bool(settings["decomposition"]),
-        "moving_average": settings["kernel_size"],
+        "moving_average": moving_average if settings["decomposition"] else None,
         "dropout": 0.0,
     }
 

@@ -8,13 +8,13 @@ from tests.models.ports.nhits import coefficients
 
 def arguments(settings):
     stacks = settings["stacks"]
+    settings.require("degree", 2)
     return {
         "stacks": tuple(stacks),
         "num_blocks": settings["blocks"],
         "shared_blocks": "all" if settings["shared"] else "none",
         "hidden_dim": settings["width"],
         "num_layers": settings["layers"],
-        "degree": settings["degree"],
         "harmonics": settings["harmonics"],
         "from_last_value": True,
         "reference_curves": True,

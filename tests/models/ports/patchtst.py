@@ -1,13 +1,14 @@
 """PatchTST of yuqinie98/PatchTST, the supervised model."""
 
-import numpy as np
-
 from tests.models.ports.maps import attention, batch_norm, feature_major, linear
 
 
 def arguments(settings):
     settings.ignore("activation", "fc_dropout", "head_dropout")
     settings.require("padding_patch", "end", None)
+    settings.require("individual", 0)
+    center = "last" if settings.get("subtract_last", 0) else "mean"
+    moving_average = settings["kernel_size"]
     return {
         "patch_length": settings["patch_len"],
         "stride": settings["stride"],
@@ -16,12 +17,9 @@ def arguments(settings):
         "num_heads": settings["n_heads"],
         "ff_dim": settings["d_ff"],
         "num_blocks": settings["e_layers"],
-        "standardize": bool(settings["revin"]),
-        "center": "last" if settings.get("subtract_last", 0) else "mean",
+        "center": center if settings["revin"] else None,
         "affine": bool(settings["affine"]),
-        "individual": bool(settings.get("individual", 0)),
-        "decompose": bool(settings["decomposition"]),
-        "moving_average": settings["kernel_size"],
+        "moving_average": moving_average if settings["decomposition"] else None,
         "residual_attention": bool(settings.get("res_attention", True)),
         "dropout": 0.0,
     }
@@ -53,13 +51,6 @@ def network(official, settings, prefix, model, window, number):
         yield from linear(official, f"{ours}_ffn_expand", f"{theirs}.ff.0")
         yield from linear(official, f"{ours}_ffn_contract", f"{theirs}.ff.3")
         yield from batch_norm(official, f"{ours}_ffn_norm", f"{theirs}.norm_ffn.1")
-    individual = settings.get("individual", 0)
-    if individual:
-        names = [f"{model}.head.linears.{i}" for i in range(settings["channels"])]
-    else:
-        names = [f"{model}.head.linear"]
-    kernels = [official.take(f"{name}.weight") for name in names]
-    kernels = [feature_major(kernel, len(positions)).T for kernel in kernels]
-    biases = [official.take(f"{name}.bias") for name in names]
-    yield f"{prefix}head/kernel", np.stack(kernels) if individual else kernels[0]
-    yield f"{prefix}head/bias", np.stack(biases) if individual else biases[0]
+    kernel = official.take(f"{model}.head.linear.weight")
+    yield f"{prefix}head/kernel", feature_major(kernel, len(positions)).T
+    yield f"{prefix}head/bias", official.take(f"{model}.head.linear.bias")

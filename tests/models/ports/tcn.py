@@ -5,7 +5,8 @@ from tests.models.ports.maps import conv, linear
 
 def arguments(settings):
     return {
-        "block_filters": tuple(settings["filters"]),
+        "filters": tuple(settings["filters"]),
+        "num_blocks": len(settings["filters"]),
         "kernel_size": settings["kernel"],
         "weight_norm": bool(settings["weight_norm"]),
         "dropout": 0.0,

@@ -5,11 +5,11 @@ from tests.models.ports.maps import linear, value_embedding
 
 def arguments(settings):
     settings.ignore("channel_independence", "use_future_temporal_feature", "moving_avg")
+    settings.require("down_sampling_window", 2)
     return {
         "d_model": settings["d_model"],
         "num_blocks": settings["e_layers"],
         "num_scales": settings["down_sampling_layers"] + 1,
-        "downsampling": settings["down_sampling_window"],
         "num_terms": settings["begin_order"] + 1,
         "standardize": bool(settings.get("use_norm", 1)),
         "dropout": 0.0,

@@ -6,6 +6,7 @@ from tests.models.ports.maps import circular, linear
 def arguments(settings):
     settings.ignore("top_k", "d_layers")
     settings.require("channel_independence", 1, 0)
+    settings.require("down_sampling_window", 2)
     settings.require("down_sampling_method", "avg", "max")
     settings.require("decomp_method", "moving_avg")
     settings.require("use_future_temporal_feature", 0)
@@ -14,7 +15,6 @@ def arguments(settings):
         "ff_dim": settings["d_ff"],
         "num_blocks": settings["e_layers"],
         "num_scales": settings["down_sampling_layers"] + 1,
-        "downsampling": settings["down_sampling_window"],
         "pooling": settings["down_sampling_method"].replace("avg", "average"),
         "moving_average": settings["moving_avg"],
         "mix_channels": not settings["channel_independence"],

@@ -5,13 +5,13 @@ from tests.models.ports.maps import feature_major, linear, norm, projections
 
 def arguments(settings):
     settings.require("features", "M")
+    settings.require("activation", "gelu")
     arguments = {
         "patch_length": settings["patch_len"],
         "d_model": settings["d_model"],
         "num_heads": settings["n_heads"],
         "ff_dim": settings["d_ff"],
         "num_blocks": settings["e_layers"],
-        "activation": settings["activation"],
         "standardize": bool(settings["use_norm"]),
         "dropout": 0.0,
     }

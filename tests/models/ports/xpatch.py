@@ -17,6 +17,7 @@ MAPS = {
 
 def arguments(settings):
     settings.require("padding_patch", "end", None)
+    settings.require("beta_", 0.3)
     settings.require("ma_type", *DECOMPOSITIONS)
     return {
         "patch_length": settings["patch_len"],
@@ -24,7 +25,6 @@ def arguments(settings):
         "pad_end": settings["padding_patch"] == "end",
         "decomposition": DECOMPOSITIONS[settings["ma_type"]],
         "smoothing": settings["alpha_"],
-        "slope_smoothing": settings["beta_"],
         "standardize": bool(settings["revin"]),
     }
 
