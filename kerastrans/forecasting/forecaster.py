@@ -5,7 +5,7 @@ import inspect
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 import keras
 from narwhals.typing import IntoDataFrame, IntoDataFrameT
@@ -28,6 +28,7 @@ from kerastrans.forecasting.inference.reader import Reader, report_faults
 from kerastrans.forecasting.inference.recipe import (
     FitCall,
     Training,
+    TrainingChanges,
     resolve_training,
     training_of,
     warn_not_repeated,
@@ -180,7 +181,7 @@ class Forecaster:
         checkpoint: PathLike | None = None,
         callbacks: Any = None,
         verbose: Any = None,
-        **changes: Any,
+        **changes: Unpack[TrainingChanges],
     ) -> Self:
         """Train the model; if called again, continue to train it, for example on other series.
 

@@ -1,6 +1,7 @@
 """How a model is trained: the recipe of a forecaster, and the calls of `fit` that followed one."""
 
 from dataclasses import dataclass, fields, replace
+from typing import TypedDict
 
 from kerastrans.data.sampling import SAMPLINGS
 from kerastrans.utils.peer_words import answer
@@ -141,6 +142,23 @@ class Training:
                 f"validation_size={self.validation_size} holds no whole forecast of "
                 f"prediction_length={prediction_length} steps: give at least that many."
             )
+
+
+class TrainingChanges(TypedDict, total=False):
+    """Fields of `Training` as arguments of `fit`, for type checkers; a test compares the two."""
+
+    epochs: int | None
+    batch_size: int
+    stride: int
+    sampling: str
+    window_sampling_limit: int | None
+    validation_size: int | None
+    time_limit: float | None
+    restore_published: bool
+    steps_per_epoch: int | None
+    validation_steps: int | None
+    validation_freq: int
+    validation_batch_size: int | None
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import pytest
 import kerastrans
 from kerastrans import Forecaster, Training, heads, zoo
 from kerastrans.forecasting.inference.reader import Reader
+from kerastrans.forecasting.inference.recipe import TrainingChanges
 from kerastrans.forecasting.training import fit as training_fit
 from kerastrans.forecasting.training.data import TrainingData
 from kerastrans.forecasting.training.windows import ENDS, TrainingWindows
@@ -175,6 +176,10 @@ def test_a_wrong_field_is_refused_where_it_is_given(options, message):
         Training(**options)
     with pytest.raises(ValueError, match=message):
         forecaster().fit(FRAME, **options)
+
+
+def test_type_checkers_know_the_fields():
+    assert TrainingChanges.__annotations__ == {x.name: x.type for x in fields(Training)}
 
 
 def test_a_recipe_must_be_one_and_hold_out_whole_forecasts():
