@@ -24,16 +24,16 @@ def saved(tmp_path_factory):
     ("place", "value", "message"),
     [
         ("settings.context_length", 10**12, "context_length must be 14, as in the model"),
-        ("clock.phase", "x", "trained, chosen_by and clock must be integers"),
-        ("clock.phase", 10**30, "trained, chosen_by and clock must be integers"),
+        ("clock.phase", "x", "clock must have integers as phase and anchor"),
+        ("clock.phase", 10**30, "clock must have integers as phase and anchor"),
         ("clock.freq", "99999999999D", "freq must be a pandas frequency"),
-        ("trained", {"y": "x"}, "trained, chosen_by and clock must be integers"),
+        ("trained", {"y": "x"}, "trained must hold integers, one a series"),
         ("trained", "x", "is damaged"),
         ("card", "x", "card must be an object"),
         ("channels", "x", "channels must be a list"),
         ("trainable", "some", "trainable must be 'all', 'lora' or 'head'"),
         ("lora_rank", "x", "lora_rank must be a positive integer"),
-        ("made_by", 5, "given_freq, made_by and channels must be text"),
+        ("made_by", 5, "made_by must be text"),
     ],
 )
 def test_damaged_values_are_refused(saved, place, value, message):

@@ -34,11 +34,46 @@ from kerastrans.utils.compilation import compile_inference
 from kerastrans.utils.validation import check_percents
 
 LEVELS = (80, 95)
-# Fields that JSON has as they are.
-PLAIN = ("chosen_by", "given_freq", "trainable", "lora_rank", "card", "made_by", "read_as")
-PLAIN += ("fine_tuning",)
 # Arguments that `fit` resolves, as a file holds them next to those that were given.
 RESOLVED = ("context_length", "calendar")
+
+
+def _stored(write=lambda x: x, read=lambda x: x, is_valid=lambda x: True, rule=""):
+    """Return the metadata of a field that files have.
+
+    Args:
+        write: Function from the value to what JSON has.
+        read: Function back.
+        is_valid: Function from what JSON has to whether a fit can have written it.
+        rule: str, what is valid, for the message.
+    """
+    return {"write": write, "read": read, "is_valid": is_valid, "rule": rule}
+
+
+def _object(kind, **options):
+    """Return the metadata of a field whose value, or None, has `to_dict` and `from_dict`."""
+    return _stored(lambda x: x and x.to_dict(), lambda x: x and kind.from_dict(x), **options)
+
+
+def _is_int64(value):
+    return type(value) is int and abs(value) < 2**63
+
+
+def _is_text(value):
+    return isinstance(value, str | None)
+
+
+def _is_clock(value):
+    if value is not None:
+        offset_of(value["freq"])  # raises ValueError
+    return value is None or all(_is_int64(value.get(name, 0)) for name in ("phase", "anchor"))
+
+
+_STEPS = _stored(
+    is_valid=lambda x: all(map(_is_int64, x.values())), rule="must hold integers, one a series"
+)
+_TEXT = _stored(is_valid=_is_text, rule="must be text")
+_RECORD = _stored(is_valid=lambda x: isinstance(x, dict | None), rule="must be an object")
 
 
 @dataclass(frozen=True)
@@ -76,22 +111,57 @@ class FittedState:
 
     config: Config
     model: keras.Model
-    clock: Clock | None
-    covariates: Covariates
-    channels: tuple | None = None
-    trained: dict = field(default_factory=dict)
-    intervals: ConformalIntervals | None = None
-    chosen_by: dict = field(default_factory=dict)
+    clock: Clock | None = field(
+        metadata=_stored(
+            lambda x: x and asdict(x),
+            lambda x: x and Clock(**x),
+            _is_clock,
+            "must have integers as phase and anchor",
+        )
+    )
+    covariates: Covariates = field(metadata=_object(Covariates))
+    channels: tuple | None = field(
+        default=None,
+        metadata=_stored(
+            lambda x: x and list(x),
+            lambda x: x and tuple(x),
+            lambda x: x is None or (isinstance(x, list) and all(isinstance(y, str) for y in x)),
+            "must be a list of text",
+        ),
+    )
+    trained: dict = field(default_factory=dict, metadata=_STEPS)
+    intervals: ConformalIntervals | None = field(default=None, metadata=_object(ConformalIntervals))
+    chosen_by: dict = field(default_factory=dict, metadata=_STEPS)
     history: object = None
-    given_freq: str | None = None
-    trainable: str = "all"
-    lora_rank: int = 8
-    card: dict | None = None
-    made_by: str | None = None
-    dependence: Dependence | None = None
-    read_as: dict | None = None
-    fine_tuning: dict | None = None
-    fits: tuple = ()
+    given_freq: str | None = field(default=None, metadata=_TEXT)
+    trainable: str = field(
+        default="all",
+        metadata=_stored(
+            is_valid=lambda x: x in ("all", "lora", "head"), rule="must be 'all', 'lora' or 'head'"
+        ),
+    )
+    lora_rank: int = field(
+        default=8,
+        metadata=_stored(
+            is_valid=lambda x: _is_int64(x) and x > 0, rule="must be a positive integer"
+        ),
+    )
+    card: dict | None = field(default=None, metadata=_RECORD)
+    made_by: str | None = field(default=None, metadata=_TEXT)
+    dependence: Dependence | None = field(default=None, metadata=_object(Dependence))
+    read_as: dict | None = field(
+        default=None,
+        # `Reading` raises TypeError if it is damaged.
+        metadata=_stored(is_valid=lambda x: Reading(**(x or {})) is not None),
+    )
+    fine_tuning: dict | None = field(default=None, metadata=_RECORD)
+    fits: tuple = field(
+        default=(),
+        metadata=_stored(
+            lambda x: [asdict(call) for call in x],
+            lambda x: tuple(FitCall.from_dict(call) for call in x),
+        ),
+    )
     adapted_from: "FittedState | None" = None
 
     def __getstate__(self):
@@ -291,17 +361,10 @@ class FittedState:
         settings["model"] = self.config.architecture
         if self.config.architecture is not None:  # a builder's are in the model
             settings["hyperparameters"] = self.config.hyperparameters
-        return {
-            "settings": settings,
-            "clock": self.clock and asdict(self.clock),
-            "covariates": self.covariates.to_dict(),
-            "channels": self.channels and list(self.channels),
-            "trained": self.trained,
-            "intervals": self.intervals and self.intervals.to_dict(),
-            "dependence": self.dependence and self.dependence.to_dict(),
-            **{name: getattr(self, name) for name in PLAIN},
-            "fits": [asdict(call) for call in self.fits],
+        stored = {
+            x.name: x.metadata["write"](getattr(self, x.name)) for x in fields(self) if x.metadata
         }
+        return {"settings": settings, **stored}
 
     @classmethod
     def from_dict(cls, config, model, stored):
@@ -315,53 +378,16 @@ class FittedState:
         settings = dict(stored["settings"])
         if settings["model"] is None:
             del settings["model"]
-        _check_stored(model, settings, stored)
-        dependence = stored["dependence"]
-        Reading(**(stored["read_as"] or {}))  # raises TypeError if it is damaged
+        steps = history_input(model).shape[1]
+        if steps is not None and settings.get("context_length", steps) != steps:
+            raise ValueError(f"context_length must be {steps}, as in the model.")
+        known = {x.name: x.metadata for x in fields(cls) if x.metadata}
+        for name, how in known.items():
+            if not how["is_valid"](stored[name]):
+                raise ValueError(f"{name} {how['rule']}.")
         config = replace(config, **settings)
         if config.model == AUTO:  # it had chosen published weights
             config = config.with_published(model, stored["card"]["name"])
         return cls(
-            config,
-            model,
-            stored["clock"] and Clock(**stored["clock"]),
-            Covariates.from_dict(stored["covariates"]),
-            stored["channels"] and tuple(stored["channels"]),
-            stored["trained"],
-            stored["intervals"] and ConformalIntervals.from_dict(stored["intervals"]),
-            **{name: stored[name] for name in PLAIN},
-            dependence=dependence and Dependence.from_dict(dependence),
-            fits=tuple(FitCall.from_dict(call) for call in stored["fits"]),
+            config, model, **{name: how["read"](stored[name]) for name, how in known.items()}
         )
-
-
-def _check_stored(model, settings, stored):
-    """Raise ValueError for a value in a forecaster.json that no fit can have written."""
-    clock = stored["clock"] or {}
-    if clock:
-        offset_of(clock["freq"])
-    counts = [*stored["trained"].values(), *stored["chosen_by"].values()]
-    numbers = [*counts, clock.get("phase", 0), clock.get("anchor", 0)]
-    texts = [stored["given_freq"], stored["made_by"], *(stored["channels"] or ())]
-    steps = history_input(model).shape[1]
-    reasons = {
-        "trained, chosen_by and clock must be integers": all(_is_int64(x) for x in numbers),
-        "given_freq, made_by and channels must be text": all(
-            isinstance(x, str | None) for x in texts
-        ),
-        "channels must be a list": isinstance(stored["channels"], list | None),
-        "card must be an object": isinstance(stored["card"], dict | None),
-        "trainable must be 'all', 'lora' or 'head'": stored["trainable"] in ("all", "lora", "head"),
-        "lora_rank must be a positive integer": _is_int64(stored["lora_rank"])
-        and stored["lora_rank"] > 0,
-        f"context_length must be {steps}, as in the model": settings.get("context_length", steps)
-        == steps
-        or steps is None,
-    }
-    for reason, is_kept in reasons.items():
-        if not is_kept:
-            raise ValueError(f"{reason}.")
-
-
-def _is_int64(value):
-    return type(value) is int and abs(value) < 2**63
