@@ -20,7 +20,6 @@ HOMES = {
     "counts": ("CountHead",),
     "given_quantiles": ("GivenQuantiles",),
     "hurdle": ("HurdleNegativeBinomialHead",),
-    "known_targets": ("KnownTargets",),
     "lookup": (
         "copy_spread",
         "get",
@@ -29,6 +28,7 @@ HOMES = {
     ),
     "losses": (
         "CRPS",
+        "KnownTargets",
         "NegativeLogLikelihood",
         "Pinball",
     ),

@@ -23,9 +23,9 @@ from kerastrans.forecasting.selection.candidates import (
     QUANTILES,
     train_candidate,
 )
+from kerastrans.forecasting.selection.combination import greedy_weights
 from kerastrans.forecasting.selection.ensemble import build_selected
 from kerastrans.forecasting.selection.store import CandidateStore
-from kerastrans.forecasting.selection.weights import greedy_weights
 from kerastrans.forecasting.training.defaults import held_out_steps
 from kerastrans.forecasting.training.extra_steps import EXTRA_STEPS_SHARE
 from kerastrans.forecasting.training.time_limit import TimeLimit

@@ -8,8 +8,7 @@ import numpy as np
 from kerastrans import heads
 from kerastrans.decoding.cached_decoder import forget_decoder
 from kerastrans.forecasting.inference.runtime import forget_runtime
-from kerastrans.forecasting.training.early_stopping import EarlyStopping
-from kerastrans.forecasting.training.progress import Progress
+from kerastrans.forecasting.training.early_stopping import EarlyStopping, Progress
 from kerastrans.utils.batch_sizes import BATCH
 from kerastrans.utils.keras_internals import all_layers, forget_functions, seed_generators
 

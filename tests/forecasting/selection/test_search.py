@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import kerastrans
 from kerastrans.forecasting.selection import candidates, ensemble, search
+from kerastrans.forecasting.selection.combination import greedy_weights
 from kerastrans.forecasting.selection.ensemble import Selected
-from kerastrans.forecasting.selection.weights import greedy_weights
 from kerastrans.forecasting.training import loop, time_limit
 
 HORIZON = 6

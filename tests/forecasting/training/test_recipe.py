@@ -212,7 +212,7 @@ def test_a_file_of_an_older_format_says_which_it_is(tmp_path):
 
 
 def test_a_fit_of_published_weights_is_not_one_of_new_weights():
-    zero = kerastrans.from_pretrained("kerastrans_zero", 6, verbose=False)
+    zero = kerastrans.from_pretrained("kerastrans_zero", 6, 64, verbose=False)
     assert zero.fitted.fits == ()
     zero.fit(FRAME, epochs=1, verbose=0, restore_published=False)
     assert [call.is_new for call in zero.fitted.fits] == [False]

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from kerastrans import Forecaster, heads
-from kerastrans.forecasting.training import extra_steps, loop, progress, time_limit
+from kerastrans.forecasting.training import early_stopping, extra_steps, loop, time_limit
 from kerastrans.forecasting.training.time_limit import StopInTime, TimeLimit, TimeLimitWarning
 
 # Seconds of a training step, a validation batch and a forecast of the hold-out set, and what the
@@ -46,7 +46,7 @@ def clock(monkeypatch):
     clock = Clock()
     ticks = Ticks(clock)
     monkeypatch.setattr(time_limit, "monotonic", clock)
-    monkeypatch.setattr(progress, "monotonic", clock)
+    monkeypatch.setattr(early_stopping, "monotonic", clock)
     fit_model, forecast = extra_steps.fit_model, extra_steps.forecast_windows
 
     def ticking_fit(*args, **kwargs):
