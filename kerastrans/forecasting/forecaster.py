@@ -189,6 +189,10 @@ class Forecaster:
         model is trained is said by `config.training`, and by the fields of it that this call
         changes, as in `fit(frame, epochs=3)`; `fitted.fits` has what each call has followed.
 
+        The first call trains the Keras model that was passed, if any. A later one trains a copy,
+        which becomes `model` at its end: forecasts in other threads come from the former weights
+        meanwhile.
+
         Args:
             frame: Long or wide frame, with rows in any order; or path of a folder of Parquet files,
                 each with a long frame of whole series, one of which is in memory at a time.

@@ -112,3 +112,24 @@ def without_optimizer(model, name=None):
     uncompiled = type(model).from_config({**model.get_config(), "name": name or model.name})
     uncompiled.set_weights(model.get_weights())
     return uncompiled
+
+
+def copy_to_train(model):
+    """Return a copy of a model with its weights, compiled alike, with the state of its optimizer.
+
+    The arrays are copied too: a training on JAX deletes those that it has read.
+    """
+    copied = without_optimizer(model)
+    if not model.compiled:
+        return copied
+    try:
+        copied.compile_from_config(model.get_compile_config())
+    except (TypeError, ValueError):  # a loss that Keras cannot serialize
+        optimizer = type(model.optimizer).from_config(model.optimizer.get_config())
+        copied.compile(optimizer, model.loss)
+    if model.optimizer.built:
+        copied.optimizer.build(copied.trainable_variables)
+        variables = zip(copied.optimizer.variables, model.optimizer.variables, strict=True)
+        for target, source in variables:
+            target.assign(keras.ops.convert_to_numpy(source))
+    return copied

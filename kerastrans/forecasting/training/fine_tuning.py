@@ -9,7 +9,7 @@ from keras import layers
 
 from kerastrans import heads
 from kerastrans.utils.keras_internals import all_layers, calls
-from kerastrans.utils.model_files import without_optimizer
+from kerastrans.utils.model_files import copy_to_train, without_optimizer
 from kerastrans.utils.random import seeded
 
 TRAINABLE = ("all", "lora", "head")
@@ -57,7 +57,9 @@ def head_layers(model):
 
 
 def prepare_for_fine_tuning(state):
-    """Return the model to train: the fitted one, or a copy of it with most weights frozen.
+    """Return the model to train: a copy of the fitted one, with most weights frozen if told so.
+
+    The fitted one forecasts meanwhile, and stays if the training fails.
 
     The adapters of `keras.layers.Dense.enable_lora` are zero at first, so that the copy makes the
     same forecasts as the model.
@@ -68,7 +70,7 @@ def prepare_for_fine_tuning(state):
     Source: Hu et al. (2022), "LoRA: Low-rank adaptation of large language models".
     """
     if state.trainable == "all":
-        return state.model
+        return copy_to_train(state.model)
     model = without_optimizer(state.model)
     for variable in model.variables:
         variable.trainable = False
