@@ -11,6 +11,7 @@ import pytest
 
 from kerastrans import Forecaster, heads, zoo
 from kerastrans.data import WindowScaler
+from kerastrans.forecasting.inference.serialization import FORMAT
 from kerastrans.forecasting.training.spread import UnmeasuredSpreadWarning
 from tests.helpers.frames import CONTEXT, HORIZON, future_of, series, statics
 
@@ -557,7 +558,7 @@ def test_own_models_and_builders_are_forecasters_like_any_other(frame, tmp_path)
         assert not np.array_equal(clone.model.get_weights()[0], loaded.model.get_weights()[0])
         rows = forecaster.backtest(frame, windows=1, refit=True, **QUICK)
         assert len(rows) == 2 * HORIZON
-    assert json.loads((folder / "forecaster.json").read_text())["format"] == 3
+    assert json.loads((folder / "forecaster.json").read_text())["format"] == FORMAT
 
 
 @pytest.mark.slow
