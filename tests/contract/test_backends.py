@@ -47,7 +47,9 @@ def reference(names, folder):
     [
         pytest.param(FAMILIES, id="families", marks=pytest.mark.slow),
         pytest.param(
-            [name for name in NAMES if name not in FAMILIES], id="others", marks=pytest.mark.slow
+            [name for name in NAMES if name not in FAMILIES],
+            id="others",
+            marks=[pytest.mark.slow, pytest.mark.exhaustive],
         ),
     ],
 )

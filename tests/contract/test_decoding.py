@@ -266,6 +266,7 @@ def test_a_loop_has_room_for_a_quarter_more_at_most(num_steps):
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_32_lengths_take_few_loops(small_model, small_inputs):
     decoder = cached_decoder(small_model)
     whole = generate(small_model, small_inputs, 36)

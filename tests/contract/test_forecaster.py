@@ -12,7 +12,7 @@ CONTEXT = 24
 # What does not depend on the architecture is checked in test_option_pairs.py.
 QUICK = ("seasonal_naive",)
 # One of each way through a Forecaster; `make contract` has the others.
-SLOW = ("last_value", "rlinear", "tide", "lstm_seq2seq", "decoder_transformer")
+SLOW = ("rlinear", "decoder_transformer")
 
 
 def tier(name):

@@ -344,6 +344,7 @@ OPTIONS = {"epochs": 1, "verbose": 0, "steps_per_epoch": 1, "restore_published":
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_file_has_the_hyperparameters_that_auto_chose(attention, tmp_path):
     forecaster = Forecaster("auto", prediction_length=4, future=["x"]).fit(
         attention[:-4], **OPTIONS
@@ -359,6 +360,7 @@ def test_a_file_has_the_hyperparameters_that_auto_chose(attention, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_auto_is_one_architecture_in_a_backtest_that_refits(attention):
     forecaster = Forecaster("auto", prediction_length=4, future=["x"])
     origins = [forecaster.clone().fit(attention[:x], **OPTIONS).alias for x in (96, 100)]

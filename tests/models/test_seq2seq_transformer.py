@@ -78,6 +78,7 @@ def test_loss_and_accuracy_ignore_padding(batch):
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_learns_to_reverse_and_reloads(tmp_path):
     random = np.random.default_rng(1)
     lengths = random.integers(2, 6, 256).astype("int32")

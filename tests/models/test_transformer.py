@@ -131,6 +131,7 @@ def test_copy_task_is_learnt_autoregressively():
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_same_seed_same_model(small_inputs):
     results = []
     for _ in range(2):

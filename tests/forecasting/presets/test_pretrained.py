@@ -147,6 +147,7 @@ def test_save_load_clone_and_metadata_without_a_clock(folder, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_fit_sets_the_clock_of_the_training_data(folder):
     forecaster = kerastrans.from_pretrained(folder, STEPS, 16)
     options = {"epochs": 1, "verbose": 0, "restore_published": False}
@@ -290,6 +291,7 @@ def test_a_forecaster_with_a_future_covariate_predicts_wide_frames():
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_the_guide_runs(folder, tmp_path, monkeypatch):
     guide = (Path(__file__).parents[3] / "docs" / "pretrained.md").read_text()
     blocks = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)

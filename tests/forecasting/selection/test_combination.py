@@ -113,6 +113,7 @@ def test_members_with_different_covariates_and_calendar_are_combined():
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_samplers_are_combined_by_the_quantiles_of_their_samples(quantiles, tmp_path):
     small = {"d_model": 8, "num_heads": 2, "ff_dim": 8, "context_length": 12, "num_samples": 500}
     sampler = trained("decoder_transformer", 1, **small)
@@ -146,6 +147,7 @@ def test_samplers_are_combined_by_the_quantiles_of_their_samples(quantiles, tmp_
 
 @pytest.mark.slow
 @pytest.mark.tensorflow
+@pytest.mark.exhaustive
 def test_a_combination_with_a_sampler_is_exported_as_one_file(quantiles, tmp_path):
     small = {"d_model": 8, "num_heads": 2, "ff_dim": 8, "context_length": 12}
     combined = kerastrans.combine([trained("decoder_transformer", **small), quantiles[0]], "mean")

@@ -183,6 +183,7 @@ def test_the_intervals_of_the_naive_candidate_have_their_coverage(capsys):
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_an_interrupted_selection_resumes(two, tmp_path, monkeypatch):
     frame = weekly().drop(columns="price")
     whole = kerastrans.select(frame, HORIZON, time_limit=1e6, verbose=False)
@@ -224,6 +225,7 @@ def test_yearly_series_have_no_calendar_and_no_duplicate_candidates(two, monkeyp
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_select_treats_channels_of_a_wide_frame_as_series(two):
     long = weekly().drop(columns="price")
     wide = long.pivot(index="ds", columns="unique_id", values="y")
@@ -286,6 +288,7 @@ def test_the_pretrained_candidate_has_the_season_of_the_frequency_and_reads_no_m
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_the_pretrained_candidate_takes_the_effect_of_covariates(monkeypatch, tmp_path):
     monkeypatch.setattr(search, "CANDIDATES", candidates.CANDIDATES[:1])
     rng = np.random.default_rng(0)

@@ -78,6 +78,7 @@ def test_a_training_that_is_done_is_not_done_again(uninterrupted, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_the_best_epoch_survives_an_interruption(tmp_path):
     options = {"batch_size": 16, "verbose": 0}
     make = {"optimizer": keras.optimizers.Adam(0.05)}  # too fast: the best epoch is an early one
@@ -129,6 +130,7 @@ def test_a_training_that_diverges_does_not_block_the_next(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_resumed_training_draws_the_same_windows(tmp_path):
     options = FIT | {"sampling": "series"}
     whole = forecaster().fit(FRAME, **options)
@@ -140,6 +142,7 @@ def test_a_resumed_training_draws_the_same_windows(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_folder_of_files_goes_on_too(tmp_path):
     pytest.importorskip("pyarrow")
     data = tmp_path / "data"

@@ -146,6 +146,7 @@ def test_last_steps_that_fail_change_nothing(frame, monkeypatch, error):
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_an_interruption_of_the_last_steps_is_resumed(frame, tmp_path, monkeypatch):
     def make():
         options = {"hidden_dim": 8, "dropout": 0.2, "decoder_output_dim": 2}  # draws go on too

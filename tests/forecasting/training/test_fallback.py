@@ -48,6 +48,7 @@ def test_short_series_have_the_forecast_of_published_weights_and_are_told(capsys
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_covariates_act_without_training(tmp_path):
     rng = np.random.default_rng(1)
     frame = hourly(2).assign(
@@ -82,6 +83,7 @@ def test_a_wide_frame_is_forecast_column_by_column():
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_the_file_stays_auto_and_repeats_the_forecast(fitted, tmp_path):
     frame = hourly()
     fitted.save(tmp_path / "saved")
@@ -103,6 +105,7 @@ def test_a_series_that_has_grown_is_trained_on(fitted):
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_model_that_published_weights_beat_is_not_used(capsys, tmp_path):
     frame = hourly(rows=700)
     forecaster = Forecaster(prediction_length=6, calendar=False, bounds=(0, None), alias="f")
@@ -205,6 +208,7 @@ def test_a_backtest_keeps_what_the_first_origin_has_chosen():
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_backtest_trains_at_all_origins_if_it_has_trained_at_the_first(monkeypatch):
     verdicts, check = [], Guard.check
 

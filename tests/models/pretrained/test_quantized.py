@@ -30,6 +30,7 @@ def bolt():
 LIMITS = {None: (1, 1e-4), "float16": (0.55, 1e-4), "int8": (0.35, 1e-2)}
 
 
+@pytest.mark.exhaustive
 def test_a_smaller_file_forecasts_nearly_the_same(tmp_path):
     model = bolt().build(CONTEXT, STEPS)
     steps = np.arange(CONTEXT) + np.array([[0.0], [5.0]])

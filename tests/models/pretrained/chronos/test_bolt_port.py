@@ -35,6 +35,7 @@ def assert_close(one, other):
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_the_functional_model_is_what_forecast_runs(model, series, tmp_path):
     functional = model.build(33, HORIZON, num_channels=2)
     history = np.stack([series[1], series[0][-33:]], axis=-1)[None].astype("float32")
@@ -49,6 +50,7 @@ def test_the_functional_model_is_what_forecast_runs(model, series, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_forecast_does_not_depend_on_its_neighbours(model, series):
     together = model.forecast(series, HORIZON)
     alone = [model.forecast([values], HORIZON)[0] for values in series]
@@ -61,6 +63,7 @@ def test_of_a_long_series_the_last_part_counts(model, series):
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_variates_are_forecast_one_by_one(model, series):
     both = np.stack([series[0], series[0][::-1]])
     one, other = (model.forecast([row], HORIZON)[0] for row in both)
@@ -84,6 +87,7 @@ def test_quantiles_off_the_trained_grid_are_sorted(model):
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_without_the_reg_token(series):
     config = changed(CHRONOS_BOLT, use_reg_token=False)
     model = chronos_bolt.load(config, weights(config))

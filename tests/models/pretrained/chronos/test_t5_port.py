@@ -22,6 +22,7 @@ def model():
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_forecast_does_not_depend_on_its_neighbours(model):
     together = model.forecast(SERIES, HORIZON)
     for values, found in zip(SERIES, together, strict=True):

@@ -33,6 +33,7 @@ def assert_close(one, other):
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_the_functional_model_is_what_forecast_runs(model, tmp_path):
     covariates = {"past": (0,), "future": (0,)}
     functional = model.build(13, ROLLOUT, 1, covariates)
@@ -54,6 +55,7 @@ def test_the_functional_model_is_what_forecast_runs(model, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_forecast_does_not_depend_on_its_neighbours(model):
     given = (PAST, [{name: x[:HORIZON] for name, x in columns.items()} for columns in FUTURE])
     together = model.forecast(SERIES, HORIZON, None, *given)

@@ -108,6 +108,7 @@ def test_the_seasonal_fill_is_the_mean_of_each_observed_phase():
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_on_departures_it_beats_the_seasonal_naive():
     values = datasets.load("nyc_departures").to_numpy().T
     first = int(0.8 * values.shape[1])  # of the test part

@@ -34,6 +34,7 @@ def assert_close(one, other):
             np.testing.assert_allclose(x[key], y[key], rtol=1e-4, atol=1e-3)
 
 
+@pytest.mark.exhaustive
 def test_the_functional_model_is_what_forecast_runs(model, series, tmp_path):
     functional = model.build(21, HORIZON, num_channels=2)
     history = np.stack([series[1], series[0][-21:]], axis=-1)[None].astype("float32")

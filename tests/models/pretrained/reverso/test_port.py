@@ -25,6 +25,7 @@ SMALL = {
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_the_functional_model_forecasts_the_same_point_and_reloads(series, tmp_path):
     model = pretrained.load(FOLDER)
     built = model.build(50, STEPS, num_channels=3)
@@ -40,6 +41,7 @@ def test_the_functional_model_forecasts_the_same_point_and_reloads(series, tmp_p
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:80 % requires 4 calibration origins")
+@pytest.mark.exhaustive
 def test_a_forecaster_has_no_intervals_before_it_is_calibrated():
     values = np.sin(np.arange(80.0)) + np.random.default_rng(0).normal(size=80) / 9
     frame = pd.DataFrame({"a": values}, pd.date_range("2024-01-01", periods=80, freq="h"))

@@ -100,6 +100,7 @@ def test_other_methods_take_covariates(forecaster):
         pytest.param("model.tflite", marks=pytest.mark.exhaustive),
     ],
 )
+@pytest.mark.exhaustive
 def test_an_export_forecasts_the_same(name, tmp_path):
     forecaster = make(context_length=LENGTH, past=["wind"], future=["day"])
     part = SERIES["a"]

@@ -124,6 +124,7 @@ def test_covariates_and_channels_are_read_with_a_season(seasonal):
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_the_explanation_with_covariates_sums_to_the_forecast(tmp_path):
     wind = np.random.default_rng(1).normal(size=LENGTH + STEPS)
     frame = FRAME.assign(y=SERIES + 5 * wind[:LENGTH], wind=wind[:LENGTH])
