@@ -17,8 +17,8 @@ SLOW = "slow and not exhaustive"
 # Where this is set, each of the many processes would compile TensorFlow's modules anew: 10 s.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: browser explorer explorer-check contract demo test test-all test-data test-tensorflow test-jax \
-	test-torch parity parity-table presets runtimes lattice \
+.PHONY: browser explorer explorer-check contract demo test test-all test-data test-tensorflow \
+	test-models test-forecasting test-others test-jax test-torch parity parity-table presets runtimes lattice \
 	mutations notebooks changed-notebooks docs \
 	docs-accessibility pictures lint types format release-check clean
 
@@ -37,10 +37,16 @@ test-data: $(INSTALLED)
 	: $${KERASTRANS_DATA_DIR:?names no folder of benchmark series, see CONTRIBUTING.md}
 	KERAS_BACKEND=tensorflow $(PYTEST) -m "data and not exhaustive" tests
 
+test-tensorflow: test-models test-forecasting test-others
+
 # test_backends.py starts one process per installed backend.
-test-tensorflow: $(INSTALLED)
+test-models: $(INSTALLED)
 	KERAS_BACKEND=tensorflow $(PYTEST) -m $(SLOW) $(MODELS)
+
+test-forecasting: $(INSTALLED)
 	KERAS_BACKEND=tensorflow $(PYTEST) -m $(SLOW) $(FORECASTING)
+
+test-others: $(INSTALLED)
 	KERAS_BACKEND=tensorflow $(PYTEST) -m $(SLOW) tests \
 		$(addprefix --ignore=,$(MODELS) $(FORECASTING))
 
