@@ -20,7 +20,7 @@ counts["modules of import kerastrans"] = sum(x.startswith("kerastrans") for x in
 from kerastrans.cli.startup import start_keras
 start_keras()
 import keras
-from kerastrans.utils import backend
+from kerastrans.utils import compilation
 
 compiled, calls = [0], [0]
 if keras.backend.backend() == "jax":
@@ -80,7 +80,7 @@ def frame(series):
 forecaster = kerastrans.from_pretrained("kerastrans_zero", 7, verbose=False)
 count("from_pretrained")
 if keras.backend.backend() == "jax":
-    backend._compiles_quickly()
+    compilation._compiles_quickly()
     count("the options of XLA")
 forecaster.predict(frame(1))
 count("the first forecast")

@@ -13,7 +13,7 @@ if keras.backend.backend() != "torch":
 
 import torch
 
-from kerastrans.utils import recording
+from kerastrans.utils import compilation
 from kerastrans.utils.compilation import RecordedFunction, shapes_that_come_often
 
 RANDOM = np.random.default_rng(0)
@@ -21,7 +21,7 @@ RANDOM = np.random.default_rng(0)
 
 @pytest.fixture(autouse=True)
 def few_calls(monkeypatch):
-    monkeypatch.setattr(recording, "RECORD_AFTER", 2)
+    monkeypatch.setattr(compilation, "RECORD_AFTER", 2)
 
 
 class Counted:
@@ -58,7 +58,7 @@ def test_a_function_is_called_to_record_and_to_compare_and_not_again():
 
 
 def test_the_shapes_of_a_service_are_recorded_at_once(monkeypatch):
-    monkeypatch.setattr(recording, "RECORD_AFTER", 32)
+    monkeypatch.setattr(compilation, "RECORD_AFTER", 32)
     counted = Counted(lambda x: x + 1)
     recorded = RecordedFunction(counted, [])
     with shapes_that_come_often():
@@ -111,7 +111,7 @@ def test_random_numbers_are_drawn_anew():
 
 
 def test_only_the_latest_kinds_are_kept(monkeypatch):
-    monkeypatch.setattr(recording, "MAX_RECORDS", 2)
+    monkeypatch.setattr(compilation, "MAX_RECORDS", 2)
     counted = Counted(lambda x: x + 1)
     recorded = RecordedFunction(counted, [])
     for size in (1, 2, 3, 1, 1):
