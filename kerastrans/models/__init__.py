@@ -2,7 +2,7 @@
 
 import importlib
 
-# Layers that stand in the file of the only model that uses them.
+# Layers in the file of the only model that uses them.
 HOMES = {
     "deepar": ("RecurrentDecoder", "RecurrentForecaster"),
     "duet": ("ChannelMask", "MaskedChannelAttention"),

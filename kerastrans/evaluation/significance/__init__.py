@@ -1,1 +1,1 @@
-"""Which differences between forecasts are more than chance, and which intervals are calibrated."""
+"""Tests of differences between forecasts, and of the calibration of intervals."""

@@ -1,7 +1,10 @@
-"""How a model is trained: the recipe of a forecaster, and the calls of `fit` that followed one."""
+"""Recipe of a training, which a forecaster keeps, and the calls of `fit` that have followed one."""
 
 from dataclasses import dataclass, fields, replace
+from numbers import Real
 from typing import TypedDict
+
+import numpy as np
 
 from kerastrans.data.sampling import SAMPLINGS
 from kerastrans.utils.peer_words import answer
@@ -21,6 +24,7 @@ _REPLACED = {
     "sample_weight": 'sampling="series" or "scale", which draw some windows more often',
     "class_weight": "Forecaster(..., loss=...), since targets have no classes",
 }
+_COUNTS = (int, int | None)  # types of the fields that are numbers of something
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,20 +104,22 @@ class Training:
         check_choice("sampling", self.sampling, SAMPLINGS)
         check_choice("restore_published", self.restore_published, (False, True))
         limit = self.time_limit
-        if limit is not None and (isinstance(limit, bool | str) or not limit > 0):
+        is_number = isinstance(limit, Real) and not isinstance(limit, bool)
+        if limit is not None and not (is_number and limit > 0):
             raise ValueError(f"time_limit must be seconds above 0 or None, got {limit!r}.")
-        counts = [x.name for x in fields(self) if x.type in (int, int | None)]
-        given = {name: getattr(self, name) for name in counts}
+        counts = {x.name: getattr(self, x.name) for x in fields(self) if x.type in _COUNTS}
+        counts = {name: value for name, value in counts.items() if value is not None}
         may_be_0 = ("epochs", "validation_size")
         check_positive_integers(
-            **{
-                name: value
-                for name, value in given.items()
-                if value is not None and not (name in may_be_0 and value == 0)
-            }
+            **{name: x for name, x in counts.items() if not (name in may_be_0 and x == 0)}
         )
-        for name, value in given.items():
-            object.__setattr__(self, name, value if value is None else int(value))
+        # Files have the numbers of Python, not those of NumPy.
+        found = {name: int(value) for name, value in counts.items()}
+        for name in ("time_limit", "restore_published"):
+            if isinstance(value := getattr(self, name), np.generic):
+                found[name] = value.item()
+        for name, value in found.items():
+            object.__setattr__(self, name, value)
         if self.epochs is None and self.validation_freq != 1:
             raise ValueError(
                 f"validation_freq={self.validation_freq!r} and epochs=None cannot be combined: "
@@ -127,12 +133,12 @@ class Training:
     @property
     def changes(self):
         """Dict of the fields that differ from their defaults."""
-        values = {x.name: getattr(self, x.name) for x in fields(self)}
-        return {x.name: values[x.name] for x in fields(self) if values[x.name] != x.default}
+        pairs = [(x, getattr(self, x.name)) for x in fields(self)]
+        return {x.name: value for x, value in pairs if value != x.default}
 
     @property
     def says_how(self):
-        """Whether a field says how to train, so that "auto" keeps the model that it trains."""
+        """True if a field says how to train, so that "auto" keeps the model that it trains."""
         return bool(self.changes.keys() - {"time_limit"})
 
     def check_horizon(self, prediction_length):
@@ -221,7 +227,8 @@ def warn_not_repeated(state):
     Args:
         state: `FittedState`, or None.
     """
-    calls = state.fits if state else ()
+    # A model without weights learns nothing that could be repeated.
+    calls = state.fits if state and state.model.trainable_weights else ()
     first = next((i for i, call in enumerate(calls) if call.is_new), -1)
     extras = " and ".join(calls[first].extras) if first >= 0 else ""
     if extras:

@@ -1,4 +1,4 @@
-"""What is compiled for a model: kept with the model, left out of copies, pickles and files."""
+"""Compiled programs of a model, kept with it and left out of copies, pickles and files."""
 
 _KEY = "_kerastrans_runtime"
 
@@ -7,16 +7,16 @@ class Runtime:
     """Compiled graphs of a Keras model, and models that have its weights for other inputs.
 
     All states that share the model share them. Keras copies, pickles and saves a model by its
-    config and weights, so that a copy begins with a runtime of its own.
+    config and weights, so that a copy begins with an empty one.
 
     Attributes:
         graphs: Dict of what a graph depends on -> compiled function and the names of its inputs.
         models: Dict of what a model was derived for -> the model.
-        pretrained: Published weights that the model has, see `FittedState`; None if not yet known.
+        pretrained: Tuple of the published weights of the model, or of None; () if not yet known.
     """
 
     def __init__(self):
-        self.graphs, self.models, self.pretrained = {}, {}, None
+        self.graphs, self.models, self.pretrained = {}, {}, ()
 
 
 def runtime_of(model):

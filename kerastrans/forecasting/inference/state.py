@@ -50,9 +50,9 @@ def _stored(write=lambda x: x, read=lambda x: x, is_valid=lambda x: True, rule="
     return {"write": write, "read": read, "is_valid": is_valid, "rule": rule}
 
 
-def _object(kind, **options):
+def _object(kind):
     """Return the metadata of a field whose value, or None, has `to_dict` and `from_dict`."""
-    return _stored(lambda x: x and x.to_dict(), lambda x: x and kind.from_dict(x), **options)
+    return _stored(lambda x: x and x.to_dict(), lambda x: x and kind.from_dict(x))
 
 
 def _is_int64(value):
@@ -272,7 +272,7 @@ class FittedState:
         if self.card is None:
             return None
         runtime = runtime_of(self.model)
-        if runtime.pretrained is None:
+        if not runtime.pretrained:
             from kerastrans.models.pretrained.zero.port import pretrained_of
 
             runtime.pretrained = (pretrained_of(self.model),)

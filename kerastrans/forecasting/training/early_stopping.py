@@ -1,4 +1,4 @@
-"""Early stopping with learning-rate decay, and the lines that tell its progress."""
+"""Early stopping with learning-rate decay, and the lines that report its progress."""
 
 from time import monotonic
 

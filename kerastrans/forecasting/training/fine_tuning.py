@@ -57,9 +57,9 @@ def head_layers(model):
 
 
 def prepare_for_fine_tuning(state):
-    """Return the model to train: a copy of the fitted one, with most weights frozen if told so.
+    """Return the model to train: a copy of the fitted one, which forecasts meanwhile.
 
-    The fitted one forecasts meanwhile, and stays if the training fails.
+    For "lora" and "head", most weights of the copy are frozen.
 
     The adapters of `keras.layers.Dense.enable_lora` are zero at first, so that the copy makes the
     same forecasts as the model.
@@ -118,7 +118,7 @@ def copy_published_state(state):
         )
     model = without_optimizer(state.model)
     state = replace(state, model=model, history=None, fine_tuning=None)
-    return replace(state, intervals=None, dependence=None, chosen_by={})
+    return replace(state, intervals=None, dependence=None, chosen_by={}, fits=())
 
 
 def keep_published(state, found):

@@ -89,6 +89,27 @@ def test_a_file_and_a_clone_know_how_the_model_was_trained(tmp_path):
     assert stored["fitted"]["fits"][0]["training"]["stride"] == 2
 
 
+def test_numbers_of_numpy_are_saved(tmp_path):
+    recipe = Training(epochs=np.int64(1), restore_published=np.bool_(True))
+    model = forecaster(training=recipe).fit(FRAME, time_limit=np.float32(60), verbose=0)
+    model.save(tmp_path / "model")
+    loaded = Forecaster.load(tmp_path / "model")
+    assert loaded.config.training == Training(epochs=1)
+    assert loaded.fitted.fits[0].training == Training(epochs=1, time_limit=60)
+
+
+def test_a_clone_of_published_weights_has_had_no_fit():
+    zero = kerastrans.from_pretrained("kerastrans_zero", 6, 64, verbose=False)
+    assert len(zero.fit(FRAME, epochs=0, verbose=0).fitted.fits) == 1
+    assert zero.clone().fitted.fits == ()
+
+
+def test_a_baseline_has_no_training_to_repeat(recwarn):
+    model = Forecaster("seasonal_naive", 12, 6, season=7).fit(FRAME, verbose=0)
+    model.fit(FRAME, verbose=0).clone()
+    assert not [x for x in recwarn if "not repeated" in str(x.message)]
+
+
 def test_a_failed_fit_is_not_a_call():
     model = forecaster().fit(FRAME, verbose=0, **GIVEN)
     with pytest.raises(ValueError, match="no window to train on"):
@@ -163,6 +184,8 @@ def test_auto_is_told_how_to_train_by_every_field_but_the_time_limit(field):
         ({"window_sampling_limit": 0}, "window_sampling_limit must be an integer"),
         ({"validation_size": -1}, "validation_size must be an integer"),
         ({"time_limit": 0}, "time_limit must be seconds above 0 or None, got 0"),
+        ({"time_limit": [1]}, r"time_limit must be seconds above 0 or None, got \[1\]"),
+        ({"time_limit": True}, "time_limit must be seconds above 0 or None, got True"),
         ({"time_limit": "1 h"}, "time_limit must be seconds above 0 or None, got '1 h'"),
         ({"restore_published": "no"}, "restore_published"),
         ({"steps_per_epoch": 0}, "steps_per_epoch must be an integer"),
