@@ -44,11 +44,6 @@ def cached_decoder(model):
     return decoder
 
 
-def forget_decoder(model):
-    """Drop the compiled loops of a model, which contain the constants of its layers."""
-    _decoders.pop(model, None)
-
-
 def round_up_steps(num_steps):
     """Round the number of steps up to the next size of a compiled loop.
 

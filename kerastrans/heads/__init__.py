@@ -21,7 +21,6 @@ HOMES = {
     "given_quantiles": ("GivenQuantiles",),
     "hurdle": ("HurdleNegativeBinomialHead",),
     "lookup": (
-        "copy_spread",
         "get",
         "names",
         "of",

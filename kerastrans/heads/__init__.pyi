@@ -4,7 +4,7 @@ from kerastrans.heads.base import Head as Head, centered_log_steps as centered_l
 from kerastrans.heads.counts import CountHead as CountHead
 from kerastrans.heads.given_quantiles import GivenQuantiles as GivenQuantiles
 from kerastrans.heads.hurdle import HurdleNegativeBinomialHead as HurdleNegativeBinomialHead
-from kerastrans.heads.lookup import copy_spread as copy_spread, get as get, names as names, of as of
+from kerastrans.heads.lookup import get as get, names as names, of as of
 from kerastrans.heads.losses import CRPS as CRPS, KnownTargets as KnownTargets, NegativeLogLikelihood as NegativeLogLikelihood, Pinball as Pinball
 from kerastrans.heads.mixture import MixtureHead as MixtureHead
 from kerastrans.heads.negative_binomial import NegativeBinomialHead as NegativeBinomialHead

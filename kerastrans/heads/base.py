@@ -32,6 +32,12 @@ class Head(keras.layers.Layer):
         lower_bound: float, smallest value that the series can have; None if it is unbounded.
         interval_levels: tuple of float, percents of the central intervals contained in the
             forecast; None for a distribution, which has an interval for every percent.
+        spread: Weight that is not trained, the factor of all spreads, 1 in a new head.
+            `kerastrans.Forecaster.fit` measures it. A head without spreads does not have it.
+        spread_growth: Weight that is not trained, the power of the forecast step that also
+            multiplies the spreads, with a geometric mean of 1 over the steps. It is 0 in a new
+            head, and above 0 where `fit` measured that spreads grow faster with the step. It stays
+            0 in autoregressive models.
 
     Call arguments:
         inputs: Tensor of raw values: `(batch, prediction_length * size, num_channels)`,
@@ -46,10 +52,6 @@ class Head(keras.layers.Layer):
         sees_missing: bool, whether models with this head receive which steps of the history are
             missing, so that a forecast from few known values can have a larger spread, see
             `kerastrans.models.parts.normalized_window.MissingHistory`.
-        spread: float, factor of all spreads, measured by `kerastrans.Forecaster.fit`.
-        spread_growth: float, power of the forecast step that also multiplies the spreads, with a
-            geometric mean of 1 over the steps; above 0 if spreads have to grow faster with the
-            step, measured by `kerastrans.Forecaster.fit`. It is 0 for autoregressive models.
         equivariance: str, "affine" or "scale" if the model does to its forecast what is done to its
             history; "" if that is not known.
         **kwargs: Arguments of `keras.layers.Layer`.
@@ -74,14 +76,17 @@ class Head(keras.layers.Layer):
     lower_bound = None
     interval_levels = None
 
-    def __init__(
-        self, sees_missing=False, spread=1.0, spread_growth=0.0, equivariance="", **kwargs
-    ):
+    def __init__(self, sees_missing=False, equivariance="", **kwargs):
         super().__init__(**{"dtype": full_precision(), "name": "forecast", **kwargs})
         self.sees_missing = sees_missing
-        self.spread = spread
-        self.spread_growth = spread_growth
         self.equivariance = equivariance
+
+    def build(self, inputs_shape):
+        if self.num_spreads:
+            options = {"shape": (), "trainable": False}
+            self.spread = self.add_weight(name="spread", initializer="ones", **options)
+            growth = self.add_weight(name="spread_growth", initializer="zeros", **options)
+            self.spread_growth = growth
 
     def forecast(self, x, prediction_length, normalization=None, statistics=None, shift=None):
         """Apply this head to raw values at the end of a model's graph.
@@ -106,7 +111,8 @@ class Head(keras.layers.Layer):
         # Locations are shifted and scaled as the window was, spreads are positive and scaled.
         locations = x[..., : self.num_locations]
         spreads = ops.softplus(x[..., self.num_locations : spreads_end]) + FLOOR
-        spreads = spreads * self.spread_factors(x)
+        if self.num_spreads:
+            spreads = spreads * self.spread_factors(x.shape[1])
         if shift is not None:
             locations = locations + ops.expand_dims(shift, -1)
         center, scale = 0.0, 1.0
@@ -116,19 +122,21 @@ class Head(keras.layers.Layer):
             locations * scale + center, spreads * scale, x[..., spreads_end:], scale
         )
 
-    def spread_factors(self, x):
+    def spread_factors(self, prediction_length):
         """Return the factors of the spreads at each step.
 
         Args:
-            x: Tensor `(batch, prediction_length, num_channels, size)`.
+            prediction_length: int; not an int in an autoregressive model with a free number of
+                steps, whose spread has no growth.
 
         Returns:
-            float, or a tensor `(prediction_length, 1, 1)`.
+            Tensor `(prediction_length, 1, 1)`, or a scalar without a growth.
         """
-        if self.spread_growth == 0:
+        if not isinstance(prediction_length, int):  # None, or a symbol on JAX
             return self.spread
-        factors = self.spread * np.exp(self.spread_growth * centered_log_steps(x.shape[1]))
-        return ops.convert_to_tensor(factors[:, None, None], x.dtype)
+        growth = ops.convert_to_tensor(self.spread_growth)
+        steps = ops.cast(centered_log_steps(prediction_length)[:, None, None], growth.dtype)
+        return self.spread * ops.exp(growth * steps)
 
     def decode(self, inputs, *, index, **options):
         """Return the newest step of a model that decodes step by step.
@@ -268,8 +276,8 @@ class Head(keras.layers.Layer):
 
     def get_config(self):
         """Return the constructor arguments."""
-        names = ("sees_missing", "spread", "spread_growth", "equivariance")
-        return {**super().get_config(), **{name: getattr(self, name) for name in names}}
+        config = {"sees_missing": self.sees_missing, "equivariance": self.equivariance}
+        return {**super().get_config(), **config}
 
 
 def centered_log_steps(prediction_length):

@@ -26,8 +26,10 @@ class GivenQuantiles(QuantileHead):
 
     Example:
         >>> import numpy as np
-        >>> head = GivenQuantiles([0.1, 0.5, 0.9], spread=2.0)
-        >>> np.asarray(head(np.array([[[[1.0, 2.0, 4.0]]]]))).ravel().tolist()
+        >>> head, quantiles = GivenQuantiles([0.1, 0.5, 0.9]), np.array([[[[1.0, 2.0, 4.0]]]])
+        >>> head.build(quantiles.shape)
+        >>> head.spread.assign(2.0)
+        >>> np.asarray(head(quantiles)).ravel().tolist()
         [0.0, 2.0, 6.0]
     """
 
@@ -52,10 +54,11 @@ class GivenQuantiles(QuantileHead):
         return sum(weight * parameters[..., i] for i, weight in enumerate(self.point_weights))
 
     def call(self, inputs):
-        if self.spread == 1 and self.spread_growth == 0:
+        if not self.num_spreads:
             return inputs
         middle = inputs[..., self.middle : self.middle + 1]
-        return middle + (inputs - middle) * self.spread_factors(inputs)
+        factors = self.spread_factors(inputs.shape[1])
+        return inputs * factors + middle * (1 - factors)  # exactly the inputs if all are 1
 
     def compute_output_shape(self, inputs_shape):
         return inputs_shape

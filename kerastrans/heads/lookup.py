@@ -73,12 +73,6 @@ def of(model: keras.Model) -> Head:
     return next(_heads(model), None) or PointHead()
 
 
-def copy_spread(source, target):
-    """Copy the spread that `fit` measured, which is not a weight, to the head of another model."""
-    head, copied = of(source), of(target)
-    copied.spread, copied.spread_growth = head.spread, head.spread_growth
-
-
 def _heads(model):
     """Yield the heads in the model's graph, the last one first."""
     for layer in reversed(model.layers):

@@ -34,12 +34,12 @@ def check_refit_after_load(case):
 
 
 def check_spread(case):
-    """Check that copies keep the spread of the head, which `fit` measures and is not a weight."""
+    """Check that copies keep the spread of the head, which `fit` measures and does not train."""
     forecaster = case.reload(case.trained)
     head = heads.of(forecaster.model)
     if not head.num_spreads:
         raise NotApplicable("the head has no spread")
-    head.spread *= 2
+    head.spread.assign(2 * head.spread)
     expected = case.predict(forecaster)
     actual = case.predict(case.reload(forecaster))
     assert_rows_close(actual, expected, TOLERANCE, "the forecast of twice the spread after loading")

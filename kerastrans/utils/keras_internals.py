@@ -82,15 +82,6 @@ def all_layers(model):
     return model._flatten_layers()
 
 
-def forget_functions(model):
-    """Make Keras trace a model again when it is next trained or evaluated.
-
-    The functions created by `fit`, `evaluate` and `predict` contain the constants of its layers.
-    Keras only recreates them in `compile`, which would also create a new optimizer.
-    """
-    model.train_function = model.test_function = model.predict_function = None
-
-
 def mask_of(x):
     """Return the implicit mask of a tensor or KerasTensor, such as that of `Embedding(mask_zero)`.
 

@@ -48,7 +48,7 @@ def numbers(rows):
 @pytest.mark.slow
 def test_a_wide_model_forecasts_a_long_frame_with_its_own_spread(wide):
     forecaster = Forecaster("nlinear", *SIZE).fit(wide, epochs=1, verbose=0)
-    kerastrans.heads.of(forecaster.model).spread = 3.0
+    kerastrans.heads.of(forecaster.model).spread.assign(3.0)
     found = numbers(forecaster.predict(as_long(wide)))
     np.testing.assert_allclose(found, numbers(forecaster.predict(wide)), rtol=1e-5)
 
@@ -325,8 +325,8 @@ def test_future_covariates_may_be_in_another_time_zone(is_wide):
 def test_a_clone_of_a_keras_model_has_no_spread_of_former_weights():
     model = kerastrans.zoo.build("nlinear", *SIZE, 1, head="quantiles")
     forecaster = Forecaster(model)
-    heads.of(forecaster.config.model).spread = 5.0
-    heads.of(forecaster.config.model).spread_growth = 0.1
+    heads.of(forecaster.config.model).spread.assign(5.0)
+    heads.of(forecaster.config.model).spread_growth.assign(0.1)
     head = heads.of(forecaster.clone().config.model)
     assert (head.spread, head.spread_growth) == (1.0, 0.0)
 
@@ -436,7 +436,7 @@ def test_a_failed_fit_leaves_spread_and_compilation_as_they_were():
     model = kerastrans.zoo.build("nlinear", *SIZE, 1, head="quantiles")
     model.compile("adam", heads.of(model).loss(), jit_compile=False)
     forecaster = Forecaster(model)
-    heads.of(model).spread = 2.0
+    heads.of(model).spread.assign(2.0)
     failing = keras.callbacks.LambdaCallback(on_epoch_end=fail)
     with pytest.raises(KeyboardInterrupt):
         forecaster.fit(weekly("a"), epochs=2, verbose=0, callbacks=[failing])

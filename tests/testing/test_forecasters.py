@@ -135,9 +135,10 @@ class LoadsAnotherSeed(Forecaster):
 class ForgetsItsSpread(Forecaster):
     def save(self, path, **kwargs):
         head = heads.of(self.model)
-        spread, head.spread = head.spread, 1.0
+        spread = float(head.spread)
+        head.spread.assign(1.0)
         super().save(path, **kwargs)
-        head.spread = spread
+        head.spread.assign(spread)
 
 
 class ResumesEveryCheckpoint(Forecaster):

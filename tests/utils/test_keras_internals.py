@@ -98,18 +98,6 @@ def test_error_identifies_a_file_with_code(tmp_path):
     assert not keras_internals.is_code(refused.value)
 
 
-def test_model_is_traced_again_after_its_functions_are_reset():
-    layer = keras.layers.Rescaling(2.0)
-    model = keras.Sequential([keras.Input((1,)), layer])
-    model.compile("sgd", "mse")
-    x, y = np.ones((4, 1), "float32"), np.zeros((4, 1), "float32")
-    assert model.evaluate(x, y, verbose=0) == 4
-    layer.scale = 3.0
-    keras_internals.forget_functions(model)
-    assert model.evaluate(x, y, verbose=0) == 9
-    np.testing.assert_array_equal(model.predict(x, verbose=0), 3 * x)
-
-
 WITHOUT_TENSORFLOW = """
 import sys
 import keras, kerastrans

@@ -63,10 +63,8 @@ def _rebuilt(state, names):
         given = {**config.hyperparameters, PATCH: patch_length_of(model)}
         config = config.changed(hyperparameters=given)
     reader = Reader.like(state)
-    head = heads.of(model)
-    rebuilt = build_for(config, reader, sees_missing=head.sees_missing)
+    rebuilt = build_for(config, reader, sees_missing=heads.of(model).sees_missing)
     rebuilt.set_weights(model.get_weights())
-    heads.copy_spread(model, rebuilt)
     return rebuilt
 
 

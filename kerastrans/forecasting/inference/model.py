@@ -57,14 +57,9 @@ def compile_model(config, model):
 
 
 def reinitialise(model, seed):
-    """Return a model of the same configuration with new weights, compiled alike.
-
-    The spread of its head, which belongs to the weights that it was measured with, is 1 again.
-    """
+    """Return a model of the same configuration with new weights, compiled alike."""
     with seeded(seed):
         fresh = type(model).from_config(model.get_config())
-    head = heads.of(fresh)
-    head.spread, head.spread_growth = 1.0, 0.0
     if model.compiled:
         fresh.compile_from_config(model.get_compile_config())
     return fresh

@@ -24,11 +24,6 @@ def runtime_of(model):
     return vars(model).setdefault(_KEY, Runtime())
 
 
-def forget_runtime(model):
-    """Drop the runtime of a model, which contains the constants of its layers."""
-    vars(model).pop(_KEY, None)
-
-
 def derive_model(model, key, build):
     """Return a model derived from another one, with the present weights of that one.
 

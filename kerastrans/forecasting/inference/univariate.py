@@ -64,5 +64,4 @@ def _build_univariate(state, channels):
             f"made for the columns {channels}, each of which has its weights: give these columns."
         )
     model.set_weights(weights)
-    heads.copy_spread(state.model, model)
     return model

@@ -7,7 +7,6 @@ from dataclasses import replace
 import keras
 from keras import layers
 
-from kerastrans import heads
 from kerastrans.utils.keras_internals import all_layers, calls
 from kerastrans.utils.model_files import copy_to_train, without_optimizer
 from kerastrans.utils.random import seeded
@@ -72,11 +71,11 @@ def prepare_for_fine_tuning(state):
     if state.trainable == "all":
         return copy_to_train(state.model)
     model = without_optimizer(state.model)
-    for variable in model.variables:
-        variable.trainable = False
+    kept = head_layers(model) if state.trainable == "head" else []
+    kept = {id(variable) for layer in kept for variable in layer.trainable_weights}
+    for variable in model.trainable_variables:
+        variable.trainable = id(variable) in kept
     if state.trainable == "head":
-        for variable in itertools.chain(*(layer.weights for layer in head_layers(model))):
-            variable.trainable = True
         return model
     with seeded(state.config.seed):
         for layer in _dense_layers(model):
@@ -101,7 +100,6 @@ def merge_adapters(state, model):
     merged = without_optimizer(state.model)
     for layer, adapted in zip(_dense_layers(merged), _dense_layers(model), strict=True):
         layer.kernel.assign(adapted.kernel)
-    heads.copy_spread(model, merged)
     return merged
 
 

@@ -5,12 +5,9 @@ import contextlib
 import keras
 import numpy as np
 
-from kerastrans import heads
-from kerastrans.decoding.cached_decoder import forget_decoder
-from kerastrans.forecasting.inference.runtime import forget_runtime
 from kerastrans.forecasting.training.early_stopping import EarlyStopping, Progress
 from kerastrans.utils.batch_sizes import BATCH
-from kerastrans.utils.keras_internals import all_layers, forget_functions, seed_generators
+from kerastrans.utils.keras_internals import all_layers, seed_generators
 
 MAX_EPOCHS = 100  # with early stopping, as the following
 MAX_STEPS_PER_EPOCH = 250  # so that the loss of large data is monitored often, too
@@ -120,9 +117,7 @@ def fit_model(windows, training, stop=None, checkpoint=None, *, callbacks=None, 
 
 @contextlib.contextmanager
 def unchanged_on_failure(model):
-    """Context manager that restores weights, spread and optimizer after an error inside."""
-    head = heads.of(model)
-    spread = head.spread, head.spread_growth
+    """Context manager that restores weights and optimizer after an error inside."""
     variables = [*model.variables, *model.optimizer.variables]
     values = [keras.ops.convert_to_numpy(variable) for variable in variables]
     was_built = model.optimizer.built
@@ -131,10 +126,6 @@ def unchanged_on_failure(model):
     except BaseException:
         for variable, value in zip(variables, values, strict=True):
             variable.assign(value)
-        head.spread, head.spread_growth = spread
-        forget_functions(model)  # which contain the spread
-        forget_decoder(model)
-        forget_runtime(model)
         if not was_built and model.optimizer.built:
             # As it was compiled, with its metrics and a new optimizer.
             model.optimizer = type(model.optimizer).from_config(model.optimizer.get_config())

@@ -4,12 +4,9 @@ import numpy as np
 import scipy
 
 from kerastrans import heads
-from kerastrans.decoding.cached_decoder import forget_decoder
 from kerastrans.forecasting.conformal.offsets import count_effective
 from kerastrans.forecasting.inference.forecast import forecast_windows
-from kerastrans.forecasting.inference.runtime import forget_runtime
 from kerastrans.forecasting.training.defaults import MIN_HELD_OUT_FORECASTS, rows_needed
-from kerastrans.utils.keras_internals import forget_functions
 from kerastrans.utils.user_warnings import warn_user
 
 LEVELS = (50, 80, 95)  # percents of the intervals that the factors are solved for
@@ -69,8 +66,8 @@ class SpreadCorrection:
     A network is overconfident on windows it was trained on, so that its intervals are too narrow on
     other windows, often more so at later steps. A factor and a growth with the forecast step, see
     `Head`, multiply all distances from the median so that intervals cover what they say on windows
-    that the model was not trained on, see `solve_spread`. They are attributes of the head, so that
-    they are part of files, exports and the service.
+    that the model was not trained on, see `solve_spread`. They are weights of the head, and thus
+    part of files, exports and the service.
 
     The draws of an autoregressive model change what it reads next, so that its samples do not
     spread in proportion to its head: its factor is measured a second time on samples that are
@@ -97,15 +94,15 @@ class SpreadCorrection:
         if state.decodes:
             self.growth = 0.0
             head = heads.of(state.model)
-            spread = head.spread, head.spread_growth
+            spread = float(head.spread)
             try:
-                set_spread(state, self.factor * head.spread, head.spread_growth)
+                head.spread.assign(self.factor * spread)
                 again = solve_spread(state.head, forecast_windows(state, windows), numbers)
                 factor, _, num_forecasts = again
                 if num_forecasts:  # the inflation is in the first factor already
                     self.factor *= factor / inflation(num_forecasts)
             finally:
-                set_spread(state, *spread)
+                head.spread.assign(spread)
 
     def apply(self, state, is_trained_on=False):
         """Scale the spread of the model's head.
@@ -120,17 +117,8 @@ class SpreadCorrection:
             distance = mean_distance(state.head, forecast_windows(state, self.windows))
             narrowed = np.clip(distance / self.distance, 1 / MAX_FACTOR, 1)
         head = heads.of(state.model)
-        spread = head.spread * self.factor / narrowed
-        set_spread(state, spread, head.spread_growth + self.growth)
-
-
-def set_spread(state, spread, growth):
-    """Change the spread of the model's head, and forget what was compiled with the former one."""
-    head = heads.of(state.model)
-    head.spread, head.spread_growth = float(spread), float(growth)
-    forget_functions(state.model)
-    forget_decoder(state.model)
-    forget_runtime(state.model)
+        head.spread.assign(head.spread * self.factor / narrowed)
+        head.spread_growth.assign(head.spread_growth + self.growth)
 
 
 def solve_spread(head, forecasts, numbers):

@@ -76,15 +76,17 @@ class KerastransZero(PretrainedModel):
         max_context: int, number of steps that the network reads.
         season: int, option; number of steps of a season, such as 24 for hourly values and 12 for
             months. With at least 24, up to 6,144 steps are read. None forecasts the window only.
+        head: Head of a model that has been built, which further models then share; None for a new
+            head in each model.
     """
 
     usual_context = 1024
     option_names = ("season",)
     equivariance = "affine"
 
-    def __init__(self, network, levels, max_context, season=None):
+    def __init__(self, network, levels, max_context, season=None, head=None):
         super().__init__(network, levels, max_context)
-        self.season = season
+        self.season, self._head = season, head
         self.networks, self._phases = {max_context: network}, {}  # by the length of the window
         if self._has_phases:
             self.max_context = self.usual_context = min(MOST_STEPS, season * max_context)
@@ -113,6 +115,9 @@ class KerastransZero(PretrainedModel):
         while window < length:
             window *= 2
         return min(window, self.max_context)
+
+    def head(self):
+        return self._head or super().head()
 
     def quantiles(self, history, prediction_length):
         x = self._forecast(history, prediction_length)
@@ -191,13 +196,11 @@ class KerastransZero(PretrainedModel):
         return keras.Model(inputs, forecast, name=self.network.name)
 
     def shorten(self, model, context_length):
-        """Return a model of `build` like another one, with another context and the same spread."""
+        """Return a model of `build` like another one, with another context."""
         prediction_length, num_channels = model.output_shape[1:3]
         layer = effects_of(model)
         covariates = {"past": layer.past, "future": layer.future} if layer else None
-        shorter = self.build(context_length, prediction_length, num_channels, covariates)
-        heads.copy_spread(model, shorter)
-        return shorter
+        return self.build(context_length, prediction_length, num_channels, covariates)
 
 
 def network_of(model):
@@ -227,10 +230,10 @@ def pretrained_of(model):
     network = network_of(model)
     if network is None:
         return None
-    window, levels = network.inputs[0].shape[1], heads.of(model).levels
+    window, head = network.inputs[0].shape[1], heads.of(model)
     # Of `PhaseForecasts` or of a `Move`.
     season = next((x.season for x in model.layers if hasattr(x, "season")), None)
-    return KerastransZero(network, levels, window, season)
+    return KerastransZero(network, head.levels, window, season, head)
 
 
 def add_effects(quantiles, levels, ahead, variance, ratio):

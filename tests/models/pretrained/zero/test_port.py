@@ -8,6 +8,7 @@ import pytest
 from safetensors.numpy import load_file
 
 import kerastrans
+from kerastrans import heads
 from kerastrans.forecasting import presets
 from kerastrans.models.pretrained import load
 from kerastrans.models.pretrained.zero import port as zero
@@ -79,7 +80,8 @@ def test_windows_have_few_lengths_and_share_the_dense_layers(model):
     network = zero.network_of(built)
     assert network.inputs[0].shape[1] == 512
     assert network.get_layer("mixed") is model.network.get_layer("mixed")
-    assert len(built.weights) == len(model.network.weights)
+    head = heads.of(built)
+    assert len(built.weights) == len(model.network.weights) + len(head.weights)
 
 
 def test_any_series_has_a_finite_forecast(model):
