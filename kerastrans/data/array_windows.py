@@ -3,6 +3,7 @@
 import numpy as np
 
 from kerastrans.data.batches import make_batches
+from kerastrans.utils.random import draw_seed
 from kerastrans.utils.validation import check_positive_integers
 
 
@@ -59,11 +60,13 @@ def window_dataset(
         stride: int, number of steps from one window to the next.
         batch_size: int, number of windows in a batch. Without `shuffle` the last batch may be
             smaller. No window is dropped.
-        shuffle: bool, whether the order of the windows changes with every epoch. In this case call
-            `fit` with `shuffle=False`, since it warns otherwise. The last batch of an epoch is
-            filled up with earlier windows, so that all batches have the same size and the training
-            step is compiled only once.
-        seed: int, seed of the shuffling.
+        shuffle: bool, whether every pass over the batches, of `fit` or of a loop, has the windows
+            in another order. A pass ends when all windows were read, whatever `steps_per_epoch` is.
+            Call `fit` with `shuffle=False`: it would shuffle the batches again, or warn. The last
+            batch of a pass is filled up with earlier windows, so that all batches have the same
+            size and the training step is compiled only once.
+        seed: int, seed of the shuffling: it decides the order of each pass. None draws a seed,
+            which depends on `keras.utils.set_random_seed`.
         teacher_forcing: bool, whether a batch is `((contexts, decoder_inputs), targets)` instead of
             `(contexts, targets)`. The decoder's inputs are the last observed value and all targets
             except the last.
@@ -154,13 +157,16 @@ def teacher_forcing_pairs(sequences, start_token, end_token=None):
 def random_sequences(num_samples, length, num_channels, seed=None):
     """Return standard normal sequences `(num_samples, length, num_channels)`, float32.
 
+    Without a `seed`, they depend on `keras.utils.set_random_seed`.
+
     Example:
         >>> random_sequences(2, 6, 12, seed=0).shape
         (2, 6, 12)
     """
     check_positive_integers(num_samples=num_samples, length=length, num_channels=num_channels)
     shape = (num_samples, length, num_channels)
-    return np.random.default_rng(seed).standard_normal(shape, "float32")
+    random = np.random.default_rng(draw_seed() if seed is None else seed)
+    return random.standard_normal(shape, "float32")
 
 
 def _windows(values, context_length, prediction_length, stride):

@@ -61,28 +61,6 @@ def test_dataset_drops_no_window_and_keeps_the_order(batch_size):
     np.testing.assert_array_equal(np.concatenate([y for _, y in found]), targets)
 
 
-def test_shuffled_dataset_contains_every_window_once_in_seeded_order():
-    first, same, other = (
-        np.concatenate([x for x, _ in batches(window_dataset(VALUES, 10, 5, shuffle=True, seed=s))])
-        for s in (1, 1, 2)
-    )
-    contexts, _ = sliding_windows(VALUES, 10, 5)
-    assert not np.array_equal(first, contexts)
-    np.testing.assert_array_equal(np.sort(first[:, 0, 0]), contexts[:, 0, 0])
-    np.testing.assert_array_equal(first, same)
-    assert not np.array_equal(first, other)
-
-
-@pytest.mark.parametrize("batch_size", [1, 7, 16, 100])
-def test_shuffled_batches_have_equal_size_and_drop_no_window(batch_size):
-    dataset = window_dataset(VALUES, 10, 5, batch_size=batch_size, shuffle=True, seed=0)
-    found = [x[:, 0, 0] for x, _ in batches(dataset)]
-    assert {len(x) for x in found} == {min(batch_size, 16)}
-    assert len(dataset) == len(found) == -(-16 // batch_size)
-    expected = sliding_windows(VALUES, 10, 5)[0][:, 0, 0]
-    np.testing.assert_array_equal(np.sort(np.concatenate(found)[:16]), expected)
-
-
 def test_teacher_forcing_inputs_are_the_last_value_and_previous_targets():
     dataset = window_dataset(VALUES, 10, 5, batch_size=16, teacher_forcing=True)
     [((contexts, decoder_inputs), targets)] = batches(dataset)
