@@ -139,7 +139,7 @@ def tensorflow_batches(arrays, count, make, batch_size, shuffle, seed, first, sh
         # `tf.data.Dataset.random(seed)` would depend on `keras.utils.set_random_seed` too.
         numbers = tf.raw_ops.RandomDatasetV2(
             seed=seed,
-            seed2=1,
+            seed2=seed or 2**31 - 1,  # with two zeros TensorFlow would draw a seed
             seed_generator=tf.raw_ops.DummySeedGenerator(),
             rerandomize_each_iteration=True,
             output_types=[tf.int64],
