@@ -258,7 +258,7 @@ def _target_series(values, columns, targets):
     if isinstance(targets, list | tuple):
         columns = list(range(values.shape[1]) if columns is None else columns)
         for target in targets or [None]:
-            if target not in columns:
+            if isinstance(target, bool) or target not in columns:
                 raise ValueError(
                     f"targets must be columns of values or an array, got {quote(targets)}: "
                     f"{suggest(target, map(str, columns))}"

@@ -105,11 +105,11 @@ def keras_windows(*args, **kwargs):
 
 
 @pytest.mark.parametrize(
-    ("past", "step", "future", "stride"), [(72, 6, 12, 1), (20, 1, 0, 1), (30, 5, 3, 4)]
+    ("past", "step", "future", "stride"), [(720, 6, 72, 1), (20, 1, 0, 1), (30, 5, 3, 4)]
 )
 def test_the_weather_script_of_keras_has_the_same_windows(past, step, future, stride):
     # Past rows, of which every step-th is read, and one column that many rows after them.
-    series = random_sequences(1, 200, 7, seed=0)[0]
+    series = random_sequences(1, 900, 7, seed=0)[0]
     length = past // step
     expected = keras_windows(
         series,
@@ -209,6 +209,7 @@ def test_teacher_forcing_inputs_of_patches_precede_the_targets_by_a_patch():
         ({"start_index": 20, "end_index": 10}, "got -10 from row 20 to 10"),
         ({"targets": [2]}, r"targets must be columns of values .* got \[2\]: .*known are 0, 1"),
         ({"targets": ["T"]}, r"targets must be columns of values .* got \['T'\]"),
+        ({"targets": [True, False]}, r"targets must be columns of values .* got \[True, False\]"),
         ({"targets": []}, r"targets must be columns of values .* got \[\]"),
         ({"targets": 1}, r"targets must be a list of columns .* got shape \(\)"),
         ({"targets": VALUES[3:]}, r"30 rows, which offset counts, got shape \(27, 2\)"),
