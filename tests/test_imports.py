@@ -151,6 +151,35 @@ def test_every_public_name_can_be_imported():
     assert set(kerastrans.__all__) <= set(dir(kerastrans))
 
 
+def test_rooms_have_the_modules_that_others_read_from_them_in_a_new_process():
+    read, missing = set(), []
+    for path in (ROOT / "kerastrans").rglob("*.py"):
+        nodes = list(ast.walk(ast.parse(path.read_text())))
+        rooms = {
+            name.asname or name.name: f"{node.module}.{name.name}"
+            for node in nodes
+            if isinstance(node, ast.ImportFrom) and node.module.startswith("kerastrans")
+            for name in node.names
+            if (ROOT / node.module.replace(".", "/") / name.name / "__init__.py").exists()
+        }
+        names = [node for node in nodes if isinstance(node, ast.Name)]
+        for name in {x.id for x in names if isinstance(x.ctx, ast.Store)}:
+            rooms.pop(name, None)  # a variable of the same name
+        read |= {
+            (rooms[node.value.id], node.attr)
+            for node in nodes
+            if isinstance(node, ast.Attribute) and getattr(node.value, "id", None) in rooms
+        }
+    for room, name in read:
+        module = importlib.import_module(room)
+        # What is listed is imported on first use; other modules are there only if another did it.
+        is_module = isinstance(getattr(module, name, None), type(ast))
+        if name not in getattr(module, "__all__", ()) and (is_module or not hasattr(module, name)):
+            missing.append((room, name))
+    assert len(read) > 20
+    assert missing == []
+
+
 def test_a_path_that_never_was_is_not_found():
     with pytest.raises(ModuleNotFoundError):
         importlib.import_module("kerastrans.forecasting.nothing")

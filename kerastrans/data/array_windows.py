@@ -3,7 +3,15 @@
 import numpy as np
 
 from kerastrans.data.batches import make_batches
-from kerastrans.utils.validation import check_positive_integers
+from kerastrans.utils.random import draw_seed
+from kerastrans.utils.validation import (
+    check_at_most,
+    check_integer,
+    check_positive_integers,
+    check_seed,
+    quote,
+    suggest,
+)
 
 
 def sliding_windows(values, context_length, prediction_length, stride=1):
@@ -30,7 +38,15 @@ def sliding_windows(values, context_length, prediction_length, stride=1):
         >>> contexts[:, :, 0].tolist(), targets[:, :, 0].tolist()
         ([[0.0, 1.0, 2.0], [1.0, 2.0, 3.0]], [[3.0, 4.0], [4.0, 5.0]])
     """
-    windows = _windows(values, context_length, prediction_length, stride)
+    sizes = {"context_length": context_length, "prediction_length": prediction_length}
+    check_positive_integers(**sizes, stride=stride)
+    values = _check_values(values)
+    length = context_length + prediction_length
+    _count_windows(0, len(values), length, stride, sizes)
+    _check_finite("values", values)
+    # `sliding_window_view` puts the steps last: (windows, num_channels, steps).
+    windows = np.lib.stride_tricks.sliding_window_view(values, length, axis=0)[::stride]
+    windows = windows.transpose(0, 2, 1)
     return windows[:, :context_length], windows[:, context_length:]
 
 
@@ -39,7 +55,12 @@ def window_dataset(
     context_length,
     prediction_length,
     *,
+    targets=None,
+    offset=0,
+    sampling_rate=1,
     stride=1,
+    start_index=None,
+    end_index=None,
     batch_size=32,
     shuffle=False,
     seed=None,
@@ -52,21 +73,40 @@ def window_dataset(
     The series is stored once, and windows are cut batch by batch: in a `tf.data.Dataset` on
     TensorFlow and in a `keras.utils.PyDataset` on other backends, which are the fastest for `fit`.
 
+    The arguments are those of `keras.utils.timeseries_dataset_from_array`, where `stride` is called
+    `sequence_stride`. The first window with `context_length=3`, `prediction_length=2`,
+    `sampling_rate=2` and `offset=1`:
+
+        row      0  1  2  3  4  5  6  7  8  9
+        context  x     x     x
+        targets                       y     y
+
     Args:
-        values: Array `(time, num_channels)`, scaled.
+        values: Array or DataFrame `(time, num_channels)`, scaled.
         context_length: int, number of steps of history in a window.
         prediction_length: int, number of steps to forecast after them.
-        stride: int, number of steps from one window to the next.
+        targets: List of the columns of `values` to forecast, numbers or the names of a DataFrame's,
+            or an array `(time, ...)` with a row for every row of `values`. None for all columns.
+        offset: int, number of rows between the context, which takes `context_length *
+            sampling_rate` rows, and the first target. If negative, the targets begin as many rows
+            before the context ends, for models that have an output for each step of the context.
+        sampling_rate: int, number of rows from one step of a window to the next, in its context and
+            in its targets.
+        stride: int, number of rows from one window to the next.
+        start_index: int, first row that windows may read. None for the first one.
+        end_index: int, row before which windows and their targets end. None for all rows.
         batch_size: int, number of windows in a batch. Without `shuffle` the last batch may be
             smaller. No window is dropped.
-        shuffle: bool, whether the order of the windows changes with every epoch. In this case call
-            `fit` with `shuffle=False`, since it warns otherwise. The last batch of an epoch is
-            filled up with earlier windows, so that all batches have the same size and the training
-            step is compiled only once.
-        seed: int, seed of the shuffling.
+        shuffle: bool, whether every pass over the batches, of `fit` or of a loop, has the windows
+            in another order. A pass ends when all windows were read, whatever `steps_per_epoch` is.
+            Call `fit` with `shuffle=False`: it would shuffle the batches again, or warn. The last
+            batch of a pass is filled up with earlier windows, so that all batches have the same
+            size and the training step is compiled only once.
+        seed: int, seed of the shuffling: it decides the order of each pass. None draws a seed,
+            which depends on `keras.utils.set_random_seed`.
         teacher_forcing: bool, whether a batch is `((contexts, decoder_inputs), targets)` instead of
-            `(contexts, targets)`. The decoder's inputs are the last observed value and all targets
-            except the last.
+            `(contexts, targets)`. The decoder's inputs are the last known value of what is forecast
+            and all targets except the last.
         patch_length: int, number of steps by which the decoder's inputs precede the targets, that
             of the model.
         first_position: int, number of the first row of `values`, counted from the same origin in
@@ -74,12 +114,16 @@ def window_dataset(
             (CycleNet). The inputs are then `{"history": contexts, "position": positions}`.
 
     Returns:
-        An iterable of batches, with a length.
+        An iterable of batches, with a length. Contexts are `(batch, context_length, num_channels)`,
+        targets and decoder inputs `(batch, prediction_length, ...)`.
 
     Raises:
-        ValueError: If `sliding_windows` refuses the values or sizes, or `batch_size` is below 1.
-        ValueError: If both `teacher_forcing` and `first_position` are given, or a `patch_length`
-            without `teacher_forcing` or longer than the context.
+        ValueError: If `values` or `targets` are not finite numbers of the shapes above.
+        ValueError: If a size, index or seed is out of range, or no window fits into the rows.
+        ValueError: If `teacher_forcing` and `first_position` are combined, the former with a
+            negative `offset`, or the latter with an `offset` or a `sampling_rate`.
+        ValueError: If a `patch_length` is given without `teacher_forcing`, or is longer than the
+            context.
 
     Example:
         >>> import numpy as np
@@ -87,33 +131,46 @@ def window_dataset(
         >>> len(batches), [x.shape for x in map(np.asarray, next(iter(batches)))]
         (2, [(1, 3, 1), (1, 2, 1)])
     """
-    check_positive_integers(batch_size=batch_size)
-    if teacher_forcing and first_position is not None:
-        raise ValueError("teacher_forcing and first_position cannot be combined: give one of them.")
-    check_positive_integers(patch_length=patch_length)
-    if patch_length > 1 and not teacher_forcing:
-        raise ValueError(f"patch_length={patch_length} requires teacher_forcing=True.")
-    count = len(_windows(values, context_length, prediction_length, stride))
-    if patch_length > context_length:
-        raise ValueError(
-            f"patch_length={patch_length} is longer than the context of {context_length} steps."
-        )
-    # Offsets of the rows of a window from its first row; added to first rows `(batch, 1)` below.
-    steps = np.arange(context_length + prediction_length)
+    sizes = {"context_length": context_length, "prediction_length": prediction_length}
+    check_positive_integers(**sizes, sampling_rate=sampling_rate, stride=stride)
+    check_positive_integers(batch_size=batch_size, patch_length=patch_length)
+    check_integer("offset", offset, -context_length * sampling_rate)
+    sizes |= {"sampling_rate": sampling_rate, "offset": offset}
+    _check_inputs(teacher_forcing, patch_length, first_position, sizes)
+    if seed is not None:
+        check_seed(seed)
+    # Rows of the steps of a window, counted from its first row; added to first rows below.
+    past = sampling_rate * np.arange(context_length)
+    ahead = sampling_rate * (context_length + np.arange(prediction_length)) + offset
+    before = np.concatenate([past, ahead])[context_length - patch_length : -patch_length]
+    columns = getattr(values, "columns", None)
+    values = _check_values(values)
+    start = 0 if start_index is None else start_index
+    end = len(values) if end_index is None else end_index
+    check_integer("start_index", start, 0)
+    check_integer("end_index", end, 0)
+    check_at_most(end_index=end, rows=len(values))
+    count = _count_windows(start, end, 1 + max(past[-1], ahead[-1]), stride, sizes)
+    _check_finite("values", values, start, end)
+    arrays = [values]  # contexts are cut from the first one, targets from the last
+    if targets is not None:
+        arrays.append(_target_series(values, columns, targets))
+        _check_finite("targets", arrays[1], start, end)
 
     def make(xp, arrays, chosen):
-        (series,) = arrays
-        starts = stride * chosen
-        batch = xp.take(series, starts[:, None] + steps, axis=0)
-        contexts, targets = batch[:, :context_length], batch[:, context_length:]
+        first = start + stride * chosen
+        contexts, outputs = (
+            xp.take(series, first[:, None] + steps, axis=0)
+            for series, steps in ((arrays[0], past), (arrays[-1], ahead))
+        )
         if teacher_forcing:
             # The decoder's inputs are the targets a patch earlier.
-            return (contexts, batch[:, context_length - patch_length : -patch_length]), targets
+            return (contexts, xp.take(arrays[-1], first[:, None] + before, axis=0)), outputs
         if first_position is not None:
-            return {"history": contexts, "position": first_position + starts}, targets
-        return contexts, targets
+            return {"history": contexts, "position": first_position + first}, outputs
+        return contexts, outputs
 
-    return make_batches([np.asarray(values)], count, make, min(batch_size, count), shuffle, seed)
+    return make_batches(arrays, count, make, min(batch_size, count), shuffle, seed)
 
 
 def teacher_forcing_pairs(sequences, start_token, end_token=None):
@@ -154,34 +211,85 @@ def teacher_forcing_pairs(sequences, start_token, end_token=None):
 def random_sequences(num_samples, length, num_channels, seed=None):
     """Return standard normal sequences `(num_samples, length, num_channels)`, float32.
 
+    Without a `seed`, they depend on `keras.utils.set_random_seed`.
+
     Example:
         >>> random_sequences(2, 6, 12, seed=0).shape
         (2, 6, 12)
     """
     check_positive_integers(num_samples=num_samples, length=length, num_channels=num_channels)
     shape = (num_samples, length, num_channels)
-    return np.random.default_rng(seed).standard_normal(shape, "float32")
+    random = np.random.default_rng(draw_seed() if seed is None else seed)
+    return random.standard_normal(shape, "float32")
 
 
-def _windows(values, context_length, prediction_length, stride):
-    """Check a series and return a view `(windows, steps, num_channels)` of its windows."""
-    check_positive_integers(
-        context_length=context_length, prediction_length=prediction_length, stride=stride
-    )
+def _check_values(values):
+    """Return a series as an array; raise ValueError unless it is `(time, num_channels)`."""
     values = np.asarray(values)
     if values.ndim != 2:
         raise ValueError(f"values must be (time, num_channels), got shape {values.shape}.")
-    length = context_length + prediction_length
-    if len(values) < length:
+    return values
+
+
+def _check_finite(name, series, start=0, end=None):
+    """Raise ValueError unless the rows of a series that are read are finite numbers."""
+    if series.dtype.kind in "OSUMm":
+        raise ValueError(f"{name} must be numbers, got the type {series.dtype}.")
+    is_finite = np.isfinite(series[start:end])
+    if not is_finite.all():
+        row, *channel = np.argwhere(~is_finite)[0].tolist()
+        place = "".join(f", channel {x}" for x in channel[:1])
+        value = series[(start + row, *channel)]
+        raise ValueError(f"{name} must be finite, got {value} in row {start + row}{place}.")
+
+
+def _count_windows(start, end, span, stride, sizes):
+    """Return the number of windows of `span` rows between two rows; `sizes` are for the error."""
+    if end - start < span:
+        window = ", ".join(f"{name}={size}" for name, size in sizes.items())
         raise ValueError(
-            f"a window needs {context_length} + {prediction_length} = {length} rows, "
-            f"got a series of {len(values)}."
+            f"a window of {window} needs {span} rows, got {end - start} from row {start} to {end}."
         )
-    if not np.isfinite(values).all():
-        row, channel = np.argwhere(~np.isfinite(values))[0]
+    return (end - start - span) // stride + 1
+
+
+def _target_series(values, columns, targets):
+    """Return the series that the targets are cut from, `(time, ...)`."""
+    if isinstance(targets, list | tuple):
+        columns = list(range(values.shape[1]) if columns is None else columns)
+        for target in targets or [None]:
+            if isinstance(target, bool) or target not in columns:
+                raise ValueError(
+                    f"targets must be columns of values or an array, got {quote(targets)}: "
+                    f"{suggest(target, map(str, columns))}"
+                )
+        return values[:, [columns.index(target) for target in targets]]
+    targets = np.asarray(targets)
+    if targets.shape[:1] != values.shape[:1]:
         raise ValueError(
-            f"values must be finite, got {values[row, channel]} in row {row}, channel {channel}."
+            f"targets must be a list of columns of values, or an array with a row for each of its "
+            f"{len(values)} rows, which offset counts, got shape {targets.shape}."
         )
-    # `sliding_window_view` puts the steps last: (windows, num_channels, steps).
-    windows = np.lib.stride_tricks.sliding_window_view(values, length, axis=0)[::stride]
-    return windows.transpose(0, 2, 1)
+    return targets
+
+
+def _check_inputs(teacher_forcing, patch_length, first_position, sizes):
+    """Raise ValueError for inputs of a model that do not go together."""
+    context_length, offset = sizes["context_length"], sizes["offset"]
+    if patch_length > 1 and not teacher_forcing:
+        raise ValueError(f"patch_length={patch_length} requires teacher_forcing=True.")
+    if patch_length > context_length:
+        raise ValueError(
+            f"patch_length={patch_length} is longer than the context of {context_length} steps."
+        )
+    if teacher_forcing and offset < 0:
+        raise ValueError(f"teacher_forcing requires an offset of at least 0, got {offset}.")
+    if first_position is None:
+        return
+    if teacher_forcing:
+        raise ValueError("teacher_forcing and first_position cannot be combined: give one of them.")
+    if offset or sizes["sampling_rate"] > 1:
+        raise ValueError(
+            f"first_position requires offset=0 and sampling_rate=1, got offset={offset} and "
+            f"sampling_rate={sizes['sampling_rate']}."
+        )

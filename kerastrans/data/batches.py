@@ -7,6 +7,7 @@ import keras
 import numpy as np
 
 from kerastrans.utils.backend import processes, tensorflow_batches
+from kerastrans.utils.random import draw_seed
 
 
 def make_batches(
@@ -14,8 +15,9 @@ def make_batches(
 ):
     """Return batches of the examples 0 ... count - 1, which `make` cuts out of the arrays.
 
-    The order of an epoch depends only on `seed` and the number of the epoch, so that an interrupted
-    training resumes with the batch that would have been next.
+    Every pass over the batches, of `fit` or of a loop, is an epoch with an order of its own, whose
+    end `steps_per_epoch` does not move. The order of an epoch depends only on `seed` and the number
+    of the epoch, so that an interrupted training resumes with the batch that would have been next.
 
     Args:
         arrays: List of NumPy arrays, which are stored once.
@@ -26,7 +28,7 @@ def make_batches(
         batch_size: int, number of examples in a batch, at most `count`.
         shuffle: bool, whether the order changes with every epoch. The last batch is then filled up
             with the first examples of the epoch, so that all batches have the same size.
-        seed: int, seed of the shuffling; None draws one.
+        seed: int, seed of the shuffling; None draws one, see `draw_seed`.
         in_numpy: bool, whether to use NumPy on TensorFlow too, for data that are used only once,
             which saves tracing a graph.
         first: int, for an infinite stream of shuffled batches: number of the first batch, counted
@@ -39,7 +41,7 @@ def make_batches(
         processes train together, each gets its part of every batch.
     """
     if shuffle and seed is None:
-        seed = int(np.random.default_rng().integers(2**31))
+        seed = draw_seed()
     # Cumulative distribution of the examples, for the draws in `begin`.
     shares = None if weights is None else np.cumsum(weights) / np.sum(weights)
     if keras.backend.backend() == "tensorflow" and not in_numpy:
@@ -74,46 +76,72 @@ class Endless(keras.utils.PyDataset):
 
 
 class _Batches(keras.utils.PyDataset):
-    """Batches of one epoch after another; the examples are in order if the seed is None."""
+    """Batches of one epoch after another; the examples are in order if the seed is None.
+
+    Keras reads them by index. It asks for `num_batches` when it begins with the first one; the end
+    of its epoch (`on_epoch_end`) may lie within a pass. Its threads read ahead across that end, so
+    that `workers` is ignored: they would mix two passes, and a batch is cut in less than they take.
+    """
+
+    workers = property(lambda self: 1, lambda self, value: None)
+    use_multiprocessing = property(lambda self: False, lambda self, value: None)
 
     def __init__(self, arrays, count, make, batch_size, seed, shares=None):
         super().__init__()
         self.arrays = arrays
+        self.count = count
         self.make = make
         self.batch_size = batch_size
         self.seed = seed
         self.shares = shares
-        self.order = np.arange(count)
-        self.begin(0)
+        self.epochs = 0  # begun so far
+        self.order = None  # of the examples in the epoch that is read by index; None before it
 
-    def begin(self, epoch):
-        """Set the order of the examples to that of an epoch."""
-        self.epoch = epoch
+    def next_order(self):
+        """Begin an epoch, and return its order."""
+        self.epochs += 1
+        return self.order_of(self.epochs - 1)
+
+    def order_of(self, epoch):
+        """Return the order of the examples in the epoch of this number, `(count,)`."""
         if self.seed is None:
-            return
-        random, count = np.random.default_rng([self.seed, epoch]), len(self.order)
+            return np.arange(self.count)
+        random = np.random.default_rng([self.seed, epoch])
         if self.shares is None:
-            self.order = random.permutation(count)
-        else:
-            self.order = np.searchsorted(self.shares[:-1], random.random(count), side="right")
+            return random.permutation(self.count)
+        return np.searchsorted(self.shares[:-1], random.random(self.count), side="right")
 
     def stream(self, number):
         """Iterate over the batches from this number, epoch after epoch."""
         first, skipped = divmod(number, len(self))
         for epoch in itertools.count(first):
-            self.begin(epoch)
-            yield from (self[i] for i in range(skipped, len(self)))
+            yield from self.read(self.order_of(epoch), skipped)
             skipped = 0
 
-    def __len__(self):
-        return -(-len(self.order) // self.batch_size)
+    def read(self, order, first=0):
+        """Iterate over the batches of an order, from the batch `first`."""
+        return (self.batch(order, i) for i in range(first, len(self)))
 
-    def __getitem__(self, index):
+    def batch(self, order, index):
+        """Return a batch of an order."""
         places = np.arange(index * self.batch_size, (index + 1) * self.batch_size)
         if self.seed is None:
-            places = places[places < len(self.order)]
+            places = places[places < self.count]
         number, count = processes()
-        return self.make(np, self.arrays, self.order.take(places[number::count], mode="wrap"))
+        return self.make(np, self.arrays, order.take(places[number::count], mode="wrap"))
 
-    def on_epoch_end(self):
-        self.begin(self.epoch + 1)
+    def __len__(self):
+        return -(-self.count // self.batch_size)
+
+    @property
+    def num_batches(self):
+        self.order = None
+        return len(self)
+
+    def __getitem__(self, index):
+        if self.order is None:
+            self.order = self.next_order()
+        return self.batch(self.order, index)
+
+    def __iter__(self):
+        return self.read(self.next_order())

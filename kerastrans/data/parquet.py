@@ -74,9 +74,7 @@ def stream_batches(files, windows, batch_size, shuffle, seed, epoch=0):
             part = windows(files[place])
             if len(part):
                 is_empty = False
-                batches = part.batches(batch_size, shuffle, order, in_numpy=True)
-                yield from (batches[i] for i in range(len(batches)))
-                del batches
+                yield from part.batches(batch_size, shuffle, order, in_numpy=True)
             del part  # free its memory before the next file is read
         if is_empty:
             raise ValueError(f"the {len(files)} files have no window.")

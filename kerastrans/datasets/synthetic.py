@@ -26,6 +26,7 @@ from kerastrans.datasets.synthetic_parts import (
     two_seasons,
     walk,
 )
+from kerastrans.utils.random import draw_seed
 from kerastrans.utils.validation import check_positive_integers
 
 
@@ -35,7 +36,7 @@ def synthetic_series(count, length, seed=None, *, spans=None):
     Args:
         count: int, number of series.
         length: int, number of steps of each series.
-        seed: int or NumPy generator; None for different series in each call.
+        seed: int or NumPy generator; None draws a seed, see `keras.utils.set_random_seed`.
         spans: int array `(count,)`, number of steps over which each series changes as a whole; its
             length by default.
 
@@ -50,7 +51,7 @@ def synthetic_series(count, length, seed=None, *, spans=None):
         (12, 100)
     """
     check_positive_integers(count=count, length=length)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(draw_seed() if seed is None else seed)
     spans = np.full(count, length) if spans is None else np.asarray(spans)
     kinds = rng.permutation(np.arange(count) % len(GENERATORS))
     makers = GENERATORS.values()

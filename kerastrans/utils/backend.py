@@ -136,7 +136,16 @@ def tensorflow_batches(arrays, count, make, batch_size, shuffle, seed, first, sh
     if not shuffle:
         batches = tf.data.Dataset.range(count).batch(batch_size)
     elif first is None:
-        passes = tf.data.Dataset.random(seed, rerandomize_each_iteration=True).take(1)
+        # `tf.data.Dataset.random(seed)` would depend on `keras.utils.set_random_seed` too.
+        numbers = tf.raw_ops.RandomDatasetV2(
+            seed=seed,
+            seed2=seed or 2**31 - 1,  # with two zeros TensorFlow would draw a seed
+            seed_generator=tf.raw_ops.DummySeedGenerator(),
+            rerandomize_each_iteration=True,
+            output_types=[tf.int64],
+            output_shapes=[[]],
+        )
+        passes = tf.data.experimental.from_variant(numbers, tf.TensorSpec([], "int64")).take(1)
         last = tf.constant(steps, "int64")
         batches = passes.map(as_written(lambda number: shuffled(number, 0 * last, last))).unbatch()
         batches = batches.apply(tf.data.experimental.assert_cardinality(steps))

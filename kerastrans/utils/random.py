@@ -23,7 +23,7 @@ def seeded(seed):
 
 
 def draw_seed():
-    """Return a seed for a layer without one, from the generator that Keras uses for such seeds.
+    """Return a seed for layers or data without one, from the generator that Keras uses for such.
 
     It depends on `seeded` or `keras.utils.set_random_seed`, as the weights do.
 

@@ -10,6 +10,7 @@ __getattr__, __dir__, __all__ = names_of(
         "fine_tuning": (),
         "fit": (),
         "guard": ("NotImprovedError",),
+        "loop": (),
         "time_limit": ("TimeLimit",),
     },
 )

@@ -7,5 +7,6 @@ from kerastrans.forecasting.training import fine_tuning as fine_tuning
 from kerastrans.forecasting.training import fit as fit
 from kerastrans.forecasting.training import guard as guard
 from kerastrans.forecasting.training.guard import NotImprovedError as NotImprovedError
+from kerastrans.forecasting.training import loop as loop
 from kerastrans.forecasting.training import time_limit as time_limit
 from kerastrans.forecasting.training.time_limit import TimeLimit as TimeLimit
