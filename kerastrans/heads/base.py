@@ -78,6 +78,7 @@ class Head(keras.layers.Layer):
         self, sees_missing=False, spread=1.0, spread_growth=0.0, equivariance="", **kwargs
     ):
         super().__init__(**{"dtype": full_precision(), "name": "forecast", **kwargs})
+        self.supports_masking = True  # steps that are hidden in the inputs are in the loss too
         self.sees_missing = sees_missing
         self.spread = spread
         self.spread_growth = spread_growth
