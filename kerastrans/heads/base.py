@@ -78,6 +78,7 @@ class Head(keras.layers.Layer):
 
     def __init__(self, sees_missing=False, equivariance="", **kwargs):
         super().__init__(**{"dtype": full_precision(), "name": "forecast", **kwargs})
+        self.supports_masking = True  # steps that are hidden in the inputs are in the loss too
         self.sees_missing = sees_missing
         self.equivariance = equivariance
 

@@ -82,6 +82,8 @@ class PointError(MaskedLoss):
     Source: Oreshkin et al. (2020), section 2, for sMAPE, MAPE and MASE.
     """
 
+    has_parameter_axis = False
+
     def __init__(self, error="mae", name="point_error", **kwargs):
         check_choice("error", error, tuple(POINT_ERRORS))
         super().__init__(name=name, **kwargs)

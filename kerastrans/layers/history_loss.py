@@ -10,7 +10,8 @@ class HistoryLoss(keras.layers.Layer):
     """Adds the loss of forecasts inside the history to the training; returns its inputs.
 
     A causal model forecasts the next values at every position of its history, too. These forecasts
-    train it on many more examples than the horizon alone.
+    train it on many more examples than the horizon alone. A `sample_weight` does not reach them:
+    Keras passes it to the compiled loss only.
 
     Args:
         head: Head of `kerastrans.heads` whose `loss` is added.

@@ -1,6 +1,7 @@
 """Attention masks. One meaning everywhere: True = may be attended to."""
 
 import inspect
+import math
 
 import keras
 from keras import ops
@@ -149,6 +150,43 @@ def pass_mask(layer, inputs, outputs):
     mask, first = mask_of(inputs), keras.tree.flatten(outputs)[0]
     if mask is not None and mask_of(first) is None:
         set_mask(first, layer.compute_mask(inputs, mask))
+
+
+def hide_gaps(mask, query, value=None, key=None):
+    """Replace the steps that are not finite by zeros, so that hidden ones reach no query.
+
+    The weight of a hidden step is 0, but 0 * NaN is NaN, in the attention and in its gradient.
+
+    Args:
+        mask: Boolean tensor that broadcasts to `(batch, query, key)`, or None for no change.
+        query: `(batch, query, width)`.
+        value: `(batch, key, width)`; None for self-attention.
+        key: `(batch, key, width)`, or None.
+
+    Returns:
+        `query`, `value`, `key`, and a boolean tensor `(batch, query, 1)` for `show_gaps`: the
+        queries that are not finite or may attend to such a step. It is None without a mask.
+    """
+    if mask is None:
+        return query, value, key, None
+    given = [x for x in (query, value, key) if x is not None]
+    finite = [_is_finite(x) for x in given]
+    query, *memory = (ops.where(ok[..., None], x, 0) for x, ok in zip(given, finite, strict=True))
+    value, key = (*memory, None, None)[:2]
+    is_gap = ops.logical_not(combine_masks(*finite[1:] or finite))
+    sees_gap = ops.any(ops.logical_and(ops.cast(mask, "bool"), is_gap[:, None]), axis=-1)
+    return query, value, key, ops.logical_or(sees_gap, ops.logical_not(finite[0]))[..., None]
+
+
+def show_gaps(gaps, outputs):
+    """Return the outputs of attention, NaN for the queries that `hide_gaps` returned."""
+    return outputs if gaps is None else ops.where(gaps, ops.cast(math.nan, outputs.dtype), outputs)
+
+
+def _is_finite(x):
+    """Return whether all features of each step are finite; otherwise their sum is not."""
+    total = ops.sum(ops.cast(x, keras.backend.result_type(x.dtype, "float32")), axis=-1)
+    return ops.abs(total) < math.inf
 
 
 def for_each_query(padding_mask):

@@ -6,7 +6,9 @@ from collections import Counter
 import keras
 from keras import ops
 
+from kerastrans.heads.losses import align_weights
 from kerastrans.text.tokens import PAD
+from kerastrans.utils.keras_internals import mask_of
 from kerastrans.utils.validation import check_positive_integers, import_extra
 
 
@@ -27,16 +29,19 @@ class TokenAccuracy(keras.metrics.Mean):
     def update_state(self, targets, logits, sample_weight=None):
         """Update the mean with targets `(batch, time)` and logits `(batch, time, vocabulary)`.
 
-        A weight `(batch,)` counts for all targets of its row, one `(batch, time)` for its own.
+        A weight `(batch,)` counts for all targets of its row, one `(batch, time)` for its own. The
+        implicit mask of the logits hides targets.
+
+        Raises:
+            ValueError: If the weights have another shape.
         """
         chosen = ops.cast(ops.argmax(logits, axis=-1), "int32")
         targets = ops.cast(targets, "int32")
         counts = ops.cast(targets != self.pad_token, self.dtype)
         if sample_weight is not None:
-            weight = ops.cast(sample_weight, self.dtype)
-            while len(weight.shape) < len(counts.shape):
-                weight = ops.expand_dims(weight, -1)
-            counts = counts * weight
+            counts = counts * align_weights("sample_weight", sample_weight, counts)
+        if (mask := mask_of(logits)) is not None:
+            counts = counts * align_weights("the mask of logits", mask, counts)
         super().update_state(ops.cast(chosen == targets, self.dtype), counts)
 
     def get_config(self):

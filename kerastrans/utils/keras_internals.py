@@ -13,7 +13,9 @@ import numpy as np
 from keras.src import backend
 from keras.src.backend.common import global_state
 from keras.src.initializers import random_initializers
+from keras.src.losses.loss import scale_loss_for_distribution
 from keras.src.saving import serialization_lib
+from keras.src.trainers.data_adapters import data_adapter_utils
 
 
 class Imported:
@@ -94,6 +96,34 @@ def mask_of(x):
 def set_mask(x, mask):
     """Set the implicit mask of a tensor, as `Layer.__call__` does for its outputs."""
     backend.set_keras_mask(x, mask)
+
+
+def scale_for_replicas(loss):
+    """Return the share of one replica in a mean loss, as the losses of Keras do.
+
+    On TensorFlow the losses of the replicas of a `tf.distribute` strategy are added up. Keras has
+    no public name for the factor, which its `Loss.__call__` applies together with its weights.
+    """
+    return scale_loss_for_distribution(loss)
+
+
+def refuse_class_weight():
+    """Make Keras refuse `class_weight` by its name for arrays of more than two axes.
+
+    Keras reads the classes of the targets before a loss sees them. For those of a series it raises
+    a TypeError of NumPy, "only 0-dimensional arrays can be converted to Python scalars".
+    """
+    convert = data_adapter_utils.class_weight_to_sample_weights
+
+    def checked(y, class_weight):
+        if len(shape := tuple(np.shape(y))) > 2:
+            raise ValueError(
+                f"class_weight requires targets that are classes, got the shape {shape}: "
+                "give sample_weight, one weight for each window, (batch,), or step, (batch, time)."
+            )
+        return convert(y, class_weight)
+
+    data_adapter_utils.class_weight_to_sample_weights = checked
 
 
 def dropout_state(layer):

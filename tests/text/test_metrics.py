@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from keras import ops
 from sacrebleu.metrics import BLEU
 
 from kerastrans.text import metrics
+from kerastrans.utils.keras_internals import set_mask
 
 
 def test_bleu_of_a_right_a_partial_and_a_short_translation():
@@ -61,3 +63,15 @@ def test_token_accuracy_has_weights_of_rows_or_tokens(weights):
     assert float(accuracy.result()) == 1
     accuracy.update_state(np.array([[4, 5], [6, 7]]), logits)
     assert float(accuracy.result()) == pytest.approx(4 / 6)
+
+
+def test_token_accuracy_ignores_hidden_logits_and_refuses_other_weights():
+    logits = np.zeros((2, 2, 8), "float32")
+    logits[0, [0, 1], [4, 5]] = 1
+    logits, targets = ops.convert_to_tensor(logits), np.array([[4, 5], [6, 7]])
+    set_mask(logits, ops.convert_to_tensor([[True, False], [True, False]]))
+    accuracy = metrics.TokenAccuracy()
+    accuracy.update_state(targets, logits, np.array([[1.0, 0.0], [1.0, 5.0]]))
+    assert float(accuracy.result()) == 0.5
+    with pytest.raises(ValueError, match=r"sample_weight must have the shape .*, got \(3,\)"):
+        accuracy.update_state(targets, logits, np.ones(3))

@@ -1,5 +1,6 @@
 """Canaries: each names what a new Keras has moved, before a user meets it in another place."""
 
+import importlib
 import os
 import subprocess
 import sys
@@ -54,6 +55,25 @@ def test_model_subclass_with_inputs_and_outputs_is_functional():
     model = Own(inputs, layers.Dense(2)(inputs))
     assert isinstance(model, keras.Function)
     assert len(keras_internals.calls(model)) == 1
+
+
+def test_loss_of_a_single_replica_keeps_its_size():
+    assert float(keras_internals.scale_for_replicas(ops.convert_to_tensor(3.0))) == 3.0
+
+
+@pytest.mark.parametrize("method", ["fit", "train_on_batch"])
+def test_class_weight_is_refused_for_series_and_still_weighs_classes(method):
+    importlib.import_module("kerastrans.heads.losses")  # calls refuse_class_weight
+    model = keras.Sequential(
+        [keras.Input((2,)), layers.Dense(2, "softmax", kernel_initializer="zeros")]
+    )
+    model.compile(keras.optimizers.SGD(0.0), "categorical_crossentropy")
+    options = {"class_weight": {0: 1.0, 1: 3.0}, **({"verbose": 0} if method == "fit" else {})}
+    loss = getattr(model, method)(np.zeros((2, 2)), np.eye(2), **options)
+    loss = loss.history["loss"][0] if method == "fit" else loss
+    assert float(loss) == pytest.approx(2 * np.log(2), rel=1e-5)
+    with pytest.raises(ValueError, match=r"class_weight requires .*, got the shape \(2, 4, 1\)"):
+        getattr(model, method)(np.zeros((2, 2)), np.zeros((2, 4, 1)), **options)
 
 
 def test_nested_layers_are_listed():

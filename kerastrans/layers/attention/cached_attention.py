@@ -15,11 +15,15 @@ from kerastrans.layers.masks import (
     combine_masks,
     create_look_ahead_mask,
     for_each_query,
+    hide_gaps,
     row_of_mask,
+    show_gaps,
 )
 from kerastrans.utils.keras_internals import mask_of
 from kerastrans.utils.types import Tensor
 from kerastrans.utils.validation import check_sequence
+
+_MASKS = "padding_mask", "attention_mask", "query_mask", "value_mask", "key_mask"
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")
@@ -32,8 +36,9 @@ class CachedMultiHeadAttention(ProjectedAttention):
     weights. Implicit masks, such as those of `keras.layers.Embedding(mask_zero=True)`, hide keys
     in addition to the masks that are given.
 
-    If all keys of a query are hidden, its attention is zero and its gradients are finite. The
-    softmax runs in float32 under mixed precision.
+    If all keys of a query are hidden, its attention is zero and its gradients are finite. A step
+    that is NaN reaches only the queries that may attend to it. The softmax runs in float32 under
+    mixed precision.
 
     Args:
         num_heads: int, number of heads.
@@ -108,13 +113,12 @@ class CachedMultiHeadAttention(ProjectedAttention):
         key_mask: Tensor | None = None,
         training: bool | None = None,
     ) -> Tensor:
-        keys, values = self.project(query if value is None else value, key)
         own = mask_of(query) if query_mask is None else query_mask
         masks = padding_mask, attention_mask, own, value_mask, key_mask
-        mask = self._mask(query, value, use_causal_mask, *masks)
-        if training and is_long(query.shape[1], keys.shape[2], self.dropout):
-            return self._attend_long(query, keys, values, mask)
-        return self.attend(query, keys, values, mask)
+        query, keys, values, mask, gaps = self._prepare(query, value, key, use_causal_mask, *masks)
+        in_chunks = training and is_long(query.shape[1], keys.shape[2], self.dropout)
+        attend = self._attend_long if in_chunks else self.attend
+        return show_gaps(gaps, attend(query, keys, values, mask))
 
     def attention_scores(
         self,
@@ -135,10 +139,10 @@ class CachedMultiHeadAttention(ProjectedAttention):
         """
         if value is query and (key is None or key is query):
             value = key = None  # self-attention, as without them
-        keys, _ = self.project(query if value is None else value, key)
         masks = padding_mask, attention_mask, query_mask, value_mask, key_mask
-        mask = self._mask(query, value, use_causal_mask, *masks)
-        return self.weigh(query, keys, mask)
+        query, keys, _, mask, gaps = self._prepare(query, value, key, use_causal_mask, *masks)
+        gaps = None if gaps is None else ops.expand_dims(gaps, 1)  # for each head
+        return show_gaps(gaps, self.weigh(query, keys, mask))
 
     def weigh(self, query, keys, mask=None, copies=NO_COPIES):
         """Return the weights `(B, H, Q, K)` of projected keys for `query` `(B, Q, d_model)`."""
@@ -218,7 +222,14 @@ class CachedMultiHeadAttention(ProjectedAttention):
 
     def start_shared(self, query, value=None, key=None, **masks):
         """Return the projected memory, which all sequences of a history share."""
-        return None if value is None else self.project(value, key)
+        if value is None:
+            return None
+        masks.pop("use_causal_mask", None)
+        mask = combine_masks(*_per_query(value, **masks).values())
+        if mask is not None:  # 0 * NaN is NaN: zeros for the steps that no query sees
+            seen = ops.expand_dims(ops.any(mask, axis=-2), -1)
+            value, key = (x if x is None else ops.where(seen, x, 0) for x in (value, key))
+        return self.project(value, key)
 
     def decode(
         self,
@@ -264,31 +275,17 @@ class CachedMultiHeadAttention(ProjectedAttention):
     def _is_causal(self, use_causal_mask):
         return self.causal if use_causal_mask is None else use_causal_mask
 
-    def _mask(
-        self,
-        query,
-        value,
-        use_causal_mask,
-        padding_mask,
-        attention_mask,
-        query_mask,
-        value_mask,
-        key_mask,
-    ):
-        """Combine all masks into one; None if there is none."""
+    def _prepare(self, query, value, key, use_causal_mask, *masks):
+        """Return the query, projected keys and values, one mask, and `gaps` for `show_gaps`."""
         is_causal = self._is_causal(use_causal_mask)
         if is_causal and value is not None:
             raise ValueError(f"{self.name} is causal: it attends to its own query, not a memory.")
         look_ahead = create_look_ahead_mask(ops.shape(query)[1]) if is_causal else None
-        masks = _per_query(
-            value,
-            padding_mask=padding_mask,
-            attention_mask=attention_mask,
-            query_mask=query_mask,
-            value_mask=value_mask,
-            key_mask=key_mask,
-        )
-        return combine_masks(*masks.values(), look_ahead)
+        masks = _per_query(value, **dict(zip(_MASKS, masks, strict=True)))
+        mask = combine_masks(*masks.values(), look_ahead)
+        query, value, key, gaps = hide_gaps(mask, query, value, key)
+        keys, values = self.project(query if value is None else value, key)
+        return query, keys, values, mask, gaps
 
     def compute_mask(self, query, previous_mask):
         return previous_mask

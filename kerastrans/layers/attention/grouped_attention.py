@@ -5,7 +5,7 @@ import numpy as np
 from keras import ops
 
 from kerastrans.layers.attention.projected_attention import HIDDEN_SCORE, softmax_over_keys
-from kerastrans.layers.masks import create_look_ahead_mask
+from kerastrans.layers.masks import create_look_ahead_mask, hide_gaps, show_gaps
 from kerastrans.utils.validation import check_choice, check_divides, check_positive_integers
 
 DECAY_BASE = 256  # positions over which the decay of xPos is measured
@@ -98,6 +98,8 @@ class GroupedQueryAttention(keras.layers.Layer):
         return keras.layers.Dense(units, use_bias=self.use_bias, dtype=self.dtype_policy, name=name)
 
     def call(self, inputs, groups, past_keys=None, past_values=None, start=0, center=0):
+        mask = self._mask(groups, inputs.shape[1])
+        inputs, _, _, gaps = hide_gaps(mask[..., -inputs.shape[1] :], inputs)
         x = self.in_dense(inputs)
         first = self.num_heads * self.key_dim
         second = first + self.num_groups * self.key_dim
@@ -118,13 +120,12 @@ class GroupedQueryAttention(keras.layers.Layer):
         if self.compute_dtype == "float16":  # whose products overflow above 65,504
             queries, every_key = ops.cast(queries, dtype), ops.cast(every_key, dtype)
         scores = ops.cast(ops.matmul(queries, ops.transpose(every_key, (0, 1, 3, 2))), dtype)
-        mask = ops.expand_dims(self._mask(groups, x.shape[1]), 1)
-        scores = ops.where(mask, scores, ops.cast(HIDDEN_SCORE, scores.dtype))
+        scores = ops.where(ops.expand_dims(mask, 1), scores, ops.cast(HIDDEN_SCORE, scores.dtype))
         weights = softmax_over_keys(scores)
         x = ops.matmul(ops.cast(weights, self.compute_dtype), every_value)
         x = ops.transpose(x, (0, 2, 1, 3))
         x = ops.reshape(x, (-1, x.shape[1], self.num_heads * self.value_dim))
-        return self.out_dense(x), keys, values
+        return show_gaps(gaps, self.out_dense(x)), keys, values
 
     def _mask(self, groups, time):
         """Return which steps each step attends to, `(batch, time, past + time)`."""

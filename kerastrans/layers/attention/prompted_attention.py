@@ -6,6 +6,7 @@ from keras import ops
 from kerastrans.layers.attention.copies import NO_COPIES
 from kerastrans.layers.attention.projected_attention import ProjectedAttention
 from kerastrans.layers.attention.rotary import rotate
+from kerastrans.layers.masks import create_look_ahead_mask, hide_gaps, show_gaps
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")
@@ -52,12 +53,15 @@ class PromptedAttention(ProjectedAttention):
         super().build(query_shape)
 
     def call(self, query, prompt=None):
+        look_ahead = create_look_ahead_mask(ops.shape(query)[1])
+        query, _, _, gaps = hide_gaps(look_ahead, query)
         keys, values = self._project(query, 0 if prompt is None else prompt.shape[1])
         if prompt is not None:
             earlier_keys, earlier_values = self._project(prompt, 0)
             keys = ops.concatenate([earlier_keys, keys], axis=2)
             values = ops.concatenate([earlier_values, values], axis=2)
-        return self._attend(query, keys, values, 0 if prompt is None else prompt.shape[1])
+        attended = self._attend(query, keys, values, 0 if prompt is None else prompt.shape[1])
+        return show_gaps(gaps, attended)
 
     def check_decode(self, query, prompt=None, *, time_axes):
         """See `kerastrans.decoding.contract`."""

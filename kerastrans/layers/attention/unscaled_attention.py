@@ -4,7 +4,13 @@ import keras
 from keras import ops
 
 from kerastrans.layers.attention.projected_attention import ProjectedAttention
-from kerastrans.layers.masks import combine_masks, create_look_ahead_mask, for_each_query
+from kerastrans.layers.masks import (
+    combine_masks,
+    create_look_ahead_mask,
+    for_each_query,
+    hide_gaps,
+    show_gaps,
+)
 from kerastrans.utils.keras_internals import mask_of
 
 
@@ -48,15 +54,16 @@ class UnscaledAttention(ProjectedAttention):
         super().build(query_shape, memory_shape)
 
     def call(self, query, memory=None, position_bias=None, padding_mask=None):
+        look_ahead = create_look_ahead_mask(ops.shape(query)[1]) if self.causal else None
+        implicit = mask_of(query if memory is None else memory)
+        mask = combine_masks(for_each_query(padding_mask), for_each_query(implicit), look_ahead)
+        query, memory, _, gaps = hide_gaps(mask, query, memory)
         keys, values = self.project(query if memory is None else memory)
         scores = self._scores(self._queries(query), keys)
         if position_bias is not None:
             scores = scores + ops.cast(position_bias, scores.dtype)
-        look_ahead = create_look_ahead_mask(ops.shape(query)[1]) if self.causal else None
-        implicit = mask_of(query if memory is None else memory)
-        mask = combine_masks(for_each_query(padding_mask), for_each_query(implicit), look_ahead)
         weights = self.weights_dropout(self._normalise(scores, mask))
-        return self._merge_heads(ops.matmul(weights, values))
+        return show_gaps(gaps, self._merge_heads(ops.matmul(weights, values)))
 
     def compute_mask(self, query, previous_mask):
         return previous_mask
