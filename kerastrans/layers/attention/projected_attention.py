@@ -69,8 +69,8 @@ class ProjectedAttention(keras.layers.Layer):
 
         The keys are made of `value` if there is no `key`.
         """
-        keys = self.key_dense(value if key is None else key)
-        return self._split_heads(keys), self._split_heads(self.value_dense(value))
+        keys = self._heads_of(self.key_dense, value if key is None else key)
+        return keys, self._heads_of(self.value_dense, value)
 
     def _dense(self, units, name):
         # One instance of an initializer would give all projections the same weights.
@@ -89,7 +89,7 @@ class ProjectedAttention(keras.layers.Layer):
 
     def _queries(self, query):
         """Return scaled queries `(batch, heads, query, key_dim)`."""
-        return self._split_heads(self.query_dense(query)) * self.key_dim**-0.5
+        return self._heads_of(self.query_dense, query) * self.key_dim**-0.5
 
     def _scores(self, queries, keys):
         """Return products of queries and keys `(batch, heads, query, key)`, in full precision."""
@@ -115,10 +115,15 @@ class ProjectedAttention(keras.layers.Layer):
         # A query with nothing to see has a uniform softmax: the second `where` makes it zero.
         return ops.cast(ops.where(mask, weights, ops.cast(0, dtype)), self.compute_dtype)
 
-    def _split_heads(self, x):
-        batch, length, width = ops.shape(x)
-        x = ops.reshape(x, (batch, length, self.num_heads, width // self.num_heads))
-        return ops.transpose(x, (0, 2, 1, 3))  # (B, H, T, D)
+    def _heads_of(self, dense, x):
+        """Return one projection of `x` `(B, T, d_model)` by heads, `(B, H, T, D)`."""
+        # The ONNX converter merges the last reshape of `dense` with what follows. It makes errors
+        # if a reshape reads the sizes of the product, or a transposition moves an axis of size 1.
+        if self.num_heads == 1:
+            return ops.expand_dims(dense(x), 1)
+        batch, length, _ = ops.shape(x)
+        x = ops.reshape(dense(x), (batch, length, self.num_heads, dense.units // self.num_heads))
+        return ops.transpose(x, (0, 2, 1, 3))
 
     def _merge_heads(self, attended):
         """Project the results of all heads `(B, H, T, D)` to the output `(B, T, d_model)`."""

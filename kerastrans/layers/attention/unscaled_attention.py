@@ -72,4 +72,4 @@ class UnscaledAttention(ProjectedAttention):
         return self.output_shape_of(query_shape)
 
     def _queries(self, query):
-        return self._split_heads(self.query_dense(query))
+        return self._heads_of(self.query_dense, query)

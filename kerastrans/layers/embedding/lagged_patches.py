@@ -100,15 +100,15 @@ class LaggedPatches(keras.layers.Layer):
         """Return tokens of tensors `(batch, time, num_channels)`."""
         size, channels = self.patch_length, parts[0].shape[2]
         x = ops.stack([ops.cast(part, self.compute_dtype) for part in parts], axis=-1)
-        # Completes the last patch.
-        missing = ops.repeat(ops.full_like(x[:, :1], float("nan")), size - 1, axis=1)
         count = (ops.shape(x)[1] + size - 1) // size
-        x = ops.concatenate([x, missing], axis=1)[:, : count * size]
+        if size > 1:  # complete the last patch
+            missing = ops.repeat(ops.full_like(x[:, :1], float("nan")), size - 1, axis=1)
+            x = ops.concatenate([x, missing], axis=1)[:, : count * size]
         x = ops.reshape(x, (-1, count, size, channels, len(parts)))
         x = ops.reshape(ops.transpose(x, (0, 3, 1, 2, 4)), (-1, count, size * len(parts)))
-        known = ops.logical_not(ops.isnan(x))
-        values = ops.where(known, x, ops.zeros_like(x))
-        return ops.concatenate([values, ops.cast(known, x.dtype)], axis=-1)
+        missing = ops.isnan(x)  # in ONNX, only a `where` of `isnan` itself leaves no NaN
+        values = ops.where(missing, ops.zeros_like(x), x)
+        return ops.concatenate([values, 1 - ops.cast(missing, x.dtype)], axis=-1)
 
     def compute_output_shape(self, inputs_shape, history_shape):
         batch, steps, channels = inputs_shape

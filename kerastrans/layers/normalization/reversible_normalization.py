@@ -100,13 +100,13 @@ class ReversibleInstanceNormalization(keras.layers.Layer):
     def call(self, inputs, statistics=None):
         if statistics is not None:
             return self._restore(inputs, statistics)
-        known = ops.logical_not(ops.isnan(inputs))
-        values = ops.where(known, inputs, ops.zeros_like(inputs))
-        statistics = self._statistics(values, ops.cast(known, inputs.dtype))
+        missing = ops.isnan(inputs)  # in ONNX, only a `where` of `isnan` itself leaves no NaN
+        values = ops.where(missing, ops.zeros_like(inputs), inputs)
+        statistics = self._statistics(values, 1 - ops.cast(missing, inputs.dtype))
         scale = statistics[:, 1:]
         x = (values - statistics[:, :1]) / (scale + self.epsilon * (self.scale == "plain_std"))
         x = x * self.gamma + self.beta if self.affine else x
-        return ops.where(known, x, 0.0 if self.fill else float("nan")), statistics
+        return ops.where(missing, 0.0 if self.fill else float("nan"), x), statistics
 
     def _statistics(self, values, weights):
         """Return centre and scale of values `(batch, time, num_channels)` with weights 0 or 1."""

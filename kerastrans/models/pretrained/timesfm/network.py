@@ -275,7 +275,7 @@ class ContinuedAttention(ProjectedAttention):
     def call(self, inputs, positions, past_positions, past_keys, past_values):
         new_keys, new_values = self.project(inputs)
         new_keys = self.key_norm(rotate(new_keys, positions, self.theta))
-        queries = self._split_heads(self.query_dense(inputs))
+        queries = self._heads_of(self.query_dense, inputs)
         queries = self.query_norm(rotate(queries, positions, self.theta)) * self._factors()
         keys = ops.concatenate([past_keys, new_keys], axis=2)
         values = ops.concatenate([past_values, new_values], axis=2)
