@@ -28,7 +28,7 @@ class GivenQuantiles(QuantileHead):
         >>> import numpy as np
         >>> head, quantiles = GivenQuantiles([0.1, 0.5, 0.9]), np.array([[[[1.0, 2.0, 4.0]]]])
         >>> head.build(quantiles.shape)
-        >>> head.spread.assign(2.0)
+        >>> _ = head.spread.assign(2.0)
         >>> np.asarray(head(quantiles)).ravel().tolist()
         [0.0, 2.0, 6.0]
     """

@@ -172,9 +172,11 @@ class _HeadLoss(MaskedLoss):
 
     def __init__(self, head, **kwargs):
         super().__init__(**kwargs)
-        self.head = keras.saving.deserialize_keras_object(head) if isinstance(head, dict) else head
-        if not hasattr(self.head, self._method):
-            raise ValueError(f"{type(self.head).__name__} has no {self._requirement}.")
+        head = keras.saving.deserialize_keras_object(head) if isinstance(head, dict) else head
+        if not hasattr(head, self._method):
+            raise ValueError(f"{type(head).__name__} has no {self._requirement}.")
+        # Without weights: Keras would write those of a model's head with the loss.
+        self.head = type(head).from_config(head.get_config())
 
     def fits(self, head):
         """Return whether this loss can be computed from the forecasts of `head`."""

@@ -1,5 +1,6 @@
 """Early stopping with learning-rate decay, and the lines that report its progress."""
 
+import math
 from time import monotonic
 
 import keras
@@ -99,7 +100,8 @@ class Progress(keras.callbacks.Callback):
     def on_train_begin(self, logs=None):
         """Print the size of the training, whose first step is compiled now."""
         self.began, self.first_epoch = monotonic(), len(self.early_stopping.losses)
-        steps, weights = self.params["steps"], self.model.count_params()
+        steps = self.params["steps"]
+        weights = sum(math.prod(weight.shape) for weight in self.model.trainable_weights)
         print(f"training {weights:,} weights, {steps} steps per epoch", flush=True)
 
     def on_epoch_end(self, epoch, logs=None):

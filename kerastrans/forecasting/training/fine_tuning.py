@@ -7,6 +7,7 @@ from dataclasses import replace
 import keras
 from keras import layers
 
+from kerastrans import heads
 from kerastrans.utils.keras_internals import all_layers, calls
 from kerastrans.utils.model_files import copy_to_train, without_optimizer
 from kerastrans.utils.random import seeded
@@ -34,7 +35,7 @@ def count_trainable(model, trainable, lora_rank):
     if trainable == "lora":
         return sum(lora_rank * sum(layer.kernel.shape) for layer in _dense_layers(model))
     trained = [model] if trainable == "all" else head_layers(model)
-    return sum(math.prod(weight.shape) for layer in trained for weight in layer.weights)
+    return sum(math.prod(weight.shape) for layer in trained for weight in layer.trainable_weights)
 
 
 def head_layers(model):
@@ -142,11 +143,11 @@ def facts_that_stay(state):
 
 
 def _weighted(model):
-    """Yield the layers with weights in the order of their calls, those of nested models too."""
+    """Yield the layers of a network with weights in the order of their calls, also if nested."""
     for node in calls(model):
         if isinstance(node.operation, keras.Model):
             yield from _weighted(node.operation)
-        elif getattr(node.operation, "weights", ()):
+        elif getattr(node.operation, "weights", ()) and not isinstance(node.operation, heads.Head):
             yield node.operation
 
 

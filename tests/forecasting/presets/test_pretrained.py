@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import kerastrans
-from kerastrans import Forecaster
+from kerastrans import Forecaster, heads
 from kerastrans.export.savedmodel import run_savedmodel
 from kerastrans.forecasting.inference.runtime import runtime_of
 from kerastrans.forecasting.training.fine_tuning import (
@@ -181,7 +181,8 @@ def test_the_card_has_the_number_of_trainable_weights(folder, trainable):
     copy = prepare_for_fine_tuning(forecaster.fitted)
     counted = sum(np.prod(weight.shape) for weight in copy.trainable_weights)
     assert forecaster.card["trainable_parameters"] == counted
-    assert forecaster.card["parameters"] == forecaster.model.count_params()
+    spread = heads.of(forecaster.model).count_params()
+    assert forecaster.card["parameters"] == forecaster.model.count_params() - spread
     assert (counted == forecaster.card["parameters"]) == (trainable == "all")
 
 
@@ -228,7 +229,7 @@ def test_adapters_are_added_to_the_weights(folder):
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
     assert np.abs(found - before).max() > 1e-2
     assert len(merged.weights) == len(forecaster.model.weights)
-    assert len(merged.trainable_weights) == len(merged.weights)
+    assert len(merged.non_trainable_weights) == len(heads.of(merged).weights)
 
 
 def test_untrained_adapters_do_not_change_the_weights(folder):
