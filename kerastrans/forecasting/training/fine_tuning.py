@@ -101,6 +101,8 @@ def merge_adapters(state, model):
     merged = without_optimizer(state.model)
     for layer, adapted in zip(_dense_layers(merged), _dense_layers(model), strict=True):
         layer.kernel.assign(adapted.kernel)
+    for weight, measured in zip(heads.of(merged).weights, heads.of(model).weights, strict=True):
+        weight.assign(measured)
     return merged
 
 
