@@ -15,8 +15,8 @@ def make_batches(
 ):
     """Return batches of the examples 0 ... count - 1, which `make` cuts out of the arrays.
 
-    Every pass over the batches, of `fit` or of a loop, is an epoch with an order of its own, whose
-    end `steps_per_epoch` does not move. The order of an epoch depends only on `seed` and the number
+    Every pass over the batches, of `fit` or of a loop, is an epoch with its own order;
+    `steps_per_epoch` does not end it. The order of an epoch depends only on `seed` and the number
     of the epoch, so that an interrupted training resumes with the batch that would have been next.
 
     Args:
@@ -42,7 +42,7 @@ def make_batches(
     """
     if shuffle and seed is None:
         seed = draw_seed()
-    # Cumulative distribution of the examples, for the draws in `begin`.
+    # Cumulative distribution of the examples, for the draws in `order_of`.
     shares = None if weights is None else np.cumsum(weights) / np.sum(weights)
     if keras.backend.backend() == "tensorflow" and not in_numpy:
         return tensorflow_batches(arrays, count, make, batch_size, shuffle, seed, first, shares)
@@ -79,7 +79,7 @@ class _Batches(keras.utils.PyDataset):
     """Batches of one epoch after another; the examples are in order if the seed is None.
 
     Keras reads them by index. It asks for `num_batches` when it begins with the first one; the end
-    of its epoch (`on_epoch_end`) may lie within a pass. Its threads read ahead across that end, so
+    of its epoch (`on_epoch_end`) may be within a pass. Its threads read ahead across that end, so
     that `workers` is ignored: they would mix two passes, and a batch is cut in less than they take.
     """
 

@@ -126,7 +126,7 @@ def from_pretrained(
     model = pretrained.build(context_length, prediction_length, num_channels, covariates.sizes())
     if freq is not None:
         offset_of(freq)  # raises
-    card["parameters"] = count_trainable(model, "all", lora_rank)
+    card["parameters"] = count_trainable(model)
     if model_options:
         # NumPy's numbers as Python's, which JSON has.
         card["options"] = {name: np.asarray(x).item() for name, x in model_options.items()}

@@ -1,10 +1,11 @@
 """Early stopping with learning-rate decay, and the lines that report its progress."""
 
-import math
 from time import monotonic
 
 import keras
 import numpy as np
+
+from kerastrans.forecasting.training.fine_tuning import count_trainable
 
 DECAY = 0.3  # factor of the learning rate after each return to the best epoch
 _LOSSES = {"loss": "loss", "val_loss": "held-out loss"}
@@ -100,8 +101,7 @@ class Progress(keras.callbacks.Callback):
     def on_train_begin(self, logs=None):
         """Print the size of the training, whose first step is compiled now."""
         self.began, self.first_epoch = monotonic(), len(self.early_stopping.losses)
-        steps = self.params["steps"]
-        weights = sum(math.prod(weight.shape) for weight in self.model.trainable_weights)
+        steps, weights = self.params["steps"], count_trainable(self.model)
         print(f"training {weights:,} weights, {steps} steps per epoch", flush=True)
 
     def on_epoch_end(self, epoch, logs=None):

@@ -12,6 +12,7 @@ from kerastrans.forecasting.training.defaults import (
     can_measure_spread,
     choose_hold_out,
 )
+from kerastrans.forecasting.training.fine_tuning import count_trainable
 
 MIN_SEASONS = 3  # of the median series, which published weights forecast from it only
 # Arguments of `Forecaster` with which published weights forecast as well.
@@ -115,7 +116,7 @@ def build_published(prediction_length, covariates, freq, longest=None):
     if longest is not None:
         context_length = min(context_length, LONG_CONTEXT * longest)
     model = weights.build(context_length, prediction_length, 1, covariates.sizes())
-    card["parameters"] = card["trainable_parameters"] = model.count_params()
+    card["parameters"] = card["trainable_parameters"] = count_trainable(model)
     return model, card
 
 

@@ -21,13 +21,13 @@ LAST_LAYERS = (
 )
 
 
-def count_trainable(model, trainable, lora_rank):
+def count_trainable(model, trainable="all", lora_rank=None):
     """Return the number of parameters that a fine-tuning trains.
 
     Args:
         model: Keras model.
         trainable: One of `TRAINABLE`.
-        lora_rank: int, rank of the adapters.
+        lora_rank: int, rank of the adapters of "lora".
 
     Raises:
         ValueError: If the model has no last block, see `head_layers`.

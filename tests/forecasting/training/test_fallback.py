@@ -43,6 +43,7 @@ def test_short_series_have_the_forecast_of_published_weights_and_are_told(capsys
     pd.testing.assert_frame_equal(forecaster.predict(frame), expected)
     assert forecaster.history is None
     assert forecaster.card["name"] == "kerastrans_zero_2"
+    assert forecaster.card["parameters"] == published().card["parameters"] == 88_732
     assert forecaster.clone().config.model == "auto"
     assert capsys.readouterr().out == ""
 

@@ -106,6 +106,12 @@ def test_a_forecaster_of_it(name, tmp_path):
     np.testing.assert_allclose(again[name], rows[name], rtol=1e-5)
     parts = forecaster.explain(frame).groupby("ds")["contribution"].sum()
     np.testing.assert_allclose(parts, rows.set_index("ds")[name], rtol=1e-4)
+    # The graph of the shorter window of this series was compiled before.
+    head = heads.of(forecaster.model)
+    head.spread.assign(2 * head.spread)
+    wider = forecaster.predict(frame)
+    widths = [x[f"{name}-hi-80"] - x[f"{name}-lo-80"] for x in (rows, wider)]
+    np.testing.assert_allclose(widths[1], 2 * widths[0], rtol=1e-4)
 
 
 def test_lags_by_the_power_of_their_pairs_stay_in_shorter_windows_and_files(tmp_path):
