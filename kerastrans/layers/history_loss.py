@@ -35,11 +35,12 @@ class HistoryLoss(keras.layers.Layer):
 
     def __init__(self, head, weight=1.0, **kwargs):
         super().__init__(**{"dtype": full_precision(), **kwargs})
-        self.head = head
+        # Without weights: those of the model's head would count twice.
+        self.head = type(head).from_config(head.get_config())
         self.weight = weight
 
     def build(self, inputs_shape, parameters_shape, history_shape):
-        pass  # the head is built where the parameters come from
+        pass  # it has no weights
 
     def call(self, inputs, parameters, history, training=False):
         if training:

@@ -225,7 +225,8 @@ class CachedMultiHeadAttention(ProjectedAttention):
         if value is None:
             return None
         masks.pop("use_causal_mask", None)
-        mask = combine_masks(*_per_query(value, **masks).values())
+        masks = _per_query(value, **masks).values()
+        mask = combine_masks(*(x for x in masks if not isinstance(x, keras.KerasTensor)))
         if mask is not None:  # 0 * NaN is NaN: zeros for the steps that no query sees
             seen = ops.expand_dims(ops.any(mask, axis=-2), -1)
             value, key = (x if x is None else ops.where(seen, x, 0) for x in (value, key))
