@@ -82,6 +82,7 @@ def build_transformer_model(
     Raises:
         ValueError: If `input_shape` does not have two sizes.
         ValueError: If a size is not a positive integer, or too large.
+        ValueError: If the width inside the model is 1, which layer normalisation makes constant.
         ValueError: If `dropout` is outside [0, 1).
         ValueError: If `decoder_noise` is negative.
         ValueError: If `norm` or `head` is unknown.
@@ -117,6 +118,11 @@ def build_transformer_model(
     )
     if d_model is not None:
         check_sizes(context_length=context_length, d_model=d_model)
+    if d_model == 1 or (d_model is None and 1 in (num_channels, output_dim)):
+        raise ValueError(
+            f"d_model={d_model} leaves one feature, which layer normalisation replaces by a "
+            "constant: give a d_model, such as 64."
+        )
     check_dropout(dropout)
     check_choice("norm", norm, ("pre", "post"))
     check_non_negative(decoder_noise=decoder_noise)

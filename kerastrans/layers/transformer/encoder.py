@@ -5,6 +5,7 @@ from typing import Any
 import keras
 
 from kerastrans.layers.transformer.block import Block
+from kerastrans.layers.transformer.sublayers import check_width
 from kerastrans.utils.types import Tensor
 from kerastrans.utils.validation import check_dropout, check_positive_integers
 
@@ -46,10 +47,17 @@ class TransformerBlock(keras.layers.Layer):
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
         self.bias_initializer = keras.initializers.get(bias_initializer)
         self.normalize_first = normalize_first
+        self._is_new = True
+
+    def build_from_config(self, config):
+        self._is_new = False  # files with blocks of width 1 load
+        super().build_from_config(config)
 
     def build_block(self, shape, memory_shape=None, **options):
         """Create the layers of the block for these shapes of the inputs and the memory."""
         width = shape[-1]
+        if self._is_new:
+            check_width(shape)
         if self.key_dim is None and width % self.num_heads:
             raise ValueError(
                 f"num_heads must divide the width of the inputs, {width}, got {self.num_heads}; or "
@@ -121,7 +129,8 @@ class TransformerEncoder(TransformerBlock):
 
     Raises:
         ValueError: If a size is below 1, or `dropout` is outside [0, 1).
-        ValueError: If the inputs are not `(batch, time, d_model)`.
+        ValueError: If the inputs are not `(batch, time, d_model)`, or have one feature, which layer
+            normalisation replaces by a constant.
         ValueError: If `num_heads` does not divide the width of the inputs, and no `key_dim` is
             given.
 

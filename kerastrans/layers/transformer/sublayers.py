@@ -104,6 +104,15 @@ class Residual:
         return [self.normalise, self.add]
 
 
+def check_width(shape, normalization="layer"):
+    """Raise ValueError for inputs whose layer normalisation is a constant, those of one feature."""
+    if normalization == "layer" and shape[-1] == 1:
+        raise ValueError(
+            f"the inputs {tuple(shape)} have one feature, which layer normalisation replaces by a "
+            "constant: project the series first, keras.layers.Dense(d_model)."
+        )
+
+
 def prefix_name(prefix, name):
     """Return the name of a layer with a prefix; None without a prefix."""
     return prefix and f"{prefix}_{name}"

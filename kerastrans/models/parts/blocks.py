@@ -8,7 +8,7 @@ blocks as single layers, with the arguments of KerasHub's.
 from typing import Any
 
 from kerastrans.layers.transformer.block import Block
-from kerastrans.layers.transformer.sublayers import EPSILON
+from kerastrans.layers.transformer.sublayers import EPSILON, check_width
 from kerastrans.utils.types import Tensor
 
 
@@ -65,7 +65,8 @@ def transformer_encoder(
         ValueError: If a size is below 1.
         ValueError: If `dropout` is outside [0, 1).
         ValueError: If `norm` or `normalization` is unknown.
-        ValueError: If `inputs` are not `(batch, time, d_model)`.
+        ValueError: If `inputs` are not `(batch, time, d_model)`, or have one feature, which layer
+            normalisation replaces by a constant.
         ValueError: If a mask is not boolean, or has another number of steps.
         ValueError: If a mask and `self_attention`, which would ignore it, are both given.
 
@@ -80,6 +81,7 @@ def transformer_encoder(
     masks = {key: mask for key, mask in masks.items() if mask is not None}
     if self_attention is not None and masks:
         raise ValueError(f"{min(masks)} is for multi-head attention: leave self_attention out.")
+    check_width(inputs.shape, normalization)
     block = Block(
         inputs.shape,
         num_heads=num_heads,
@@ -147,7 +149,8 @@ def transformer_decoder(
         ValueError: If a size is below 1.
         ValueError: If `dropout` is outside [0, 1).
         ValueError: If `norm` is unknown.
-        ValueError: If `inputs` or `encoder_output` are not `(batch, time, width)`.
+        ValueError: If `inputs` or `encoder_output` are not `(batch, time, width)`, or `inputs` have
+            one feature, which layer normalisation replaces by a constant.
         ValueError: If a mask is not boolean, or has another number of steps.
         ValueError: If a mask of the encoder is given without `encoder_output`.
 
@@ -164,6 +167,7 @@ def transformer_decoder(
     if encoder_output is None and cross_masks:
         raise ValueError(f"encoder_{min(cross_masks)} requires encoder_output, got None.")
     masks = {"padding_mask": padding_mask, "attention_mask": attention_mask}
+    check_width(inputs.shape)
     block = Block(
         inputs.shape,
         None if encoder_output is None else encoder_output.shape,

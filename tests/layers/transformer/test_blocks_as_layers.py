@@ -149,3 +149,18 @@ def test_positions_beyond_the_embedding_are_refused():
         PositionEmbedding(4)(X)
     with pytest.raises(ValueError, match="even width, got"):
         RotaryEmbedding()(X[..., :5])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_feature_is_refused_in_a_new_block_but_not_in_a_file(kind, tmp_path, monkeypatch):
+    message = r"\(None, 5, 1\) have one feature, .* keras.layers.Dense\(d_model\)"
+    inputs, sizes = keras.Input((5, 1)), {"intermediate_dim": 8, "num_heads": 1}
+    with pytest.raises(ValueError, match=message):
+        kind(**sizes)(inputs)
+    with monkeypatch.context() as context:
+        context.setattr("kerastrans.layers.transformer.encoder.check_width", lambda shape: None)
+        model = keras.Model(inputs, kind(**sizes)(inputs))
+    model.save(tmp_path / "model.keras")
+    loaded = keras.models.load_model(tmp_path / "model.keras")
+    x = RANDOM.standard_normal((2, 5, 1), "float32")
+    np.testing.assert_array_equal(to_numpy(loaded(x)), to_numpy(model(x)))
