@@ -137,8 +137,24 @@ def generate_tokens(
     return decoder.run(inputs, start, num_steps, sampler)
 
 
+class _KerasFileModel(keras.Model):
+    """Model that refuses `.h5` files, which Keras writes and cannot load: they have no operations.
+
+    A callback such as `ModelCheckpoint` saves by `save`, too.
+    """
+
+    def save(self, filepath, *args, **kwargs):
+        if str(filepath).endswith((".h5", ".hdf5")):
+            raise ValueError(
+                f"{str(filepath)!r} could not be loaded: h5 files do not hold the operations of "
+                f"{self.name!r}. Save the model as .keras, or its weights by save_weights("
+                "'name.weights.h5')."
+            )
+        super().save(filepath, *args, **kwargs)
+
+
 @keras.saving.register_keras_serializable(package="kerastrans")
-class AutoregressiveModel(keras.Model):
+class AutoregressiveModel(_KerasFileModel):
     """Functional `keras.Model(inputs, outputs)` with a `generate` method.
 
     `export` of Keras writes the model as it is trained, with the decoder's input as an input;
@@ -160,7 +176,7 @@ class AutoregressiveModel(keras.Model):
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")
-class TokenModel(keras.Model):
+class TokenModel(_KerasFileModel):
     """Functional `keras.Model([source, source_lengths, target], logits)` with a `generate` method.
 
     Example:

@@ -35,8 +35,11 @@ class HistoryLoss(keras.layers.Layer):
 
     def __init__(self, head, weight=1.0, **kwargs):
         super().__init__(**{"dtype": full_precision(), **kwargs})
-        # Without weights: those of the model's head would count twice.
-        self.head = type(head).from_config(head.get_config())
+        # Not the head: its weights are those of the model's last layer.
+        self.loss = head.loss()
+        self._head_config = keras.saving.serialize_keras_object(
+            type(head).from_config(head.get_config())
+        )
         self.weight = weight
 
     def build(self, inputs_shape, parameters_shape, history_shape):
@@ -45,7 +48,7 @@ class HistoryLoss(keras.layers.Layer):
     def call(self, inputs, parameters, history, training=False):
         if training:
             steps = min(parameters.shape[1], history.shape[1])
-            loss = self.head.loss()(history[:, -steps:], parameters[:, -steps:])
+            loss = self.loss(history[:, -steps:], parameters[:, -steps:])
             self.add_loss(self.weight * loss)
         return inputs
 
@@ -53,8 +56,7 @@ class HistoryLoss(keras.layers.Layer):
         return inputs_shape
 
     def get_config(self):
-        head = keras.saving.serialize_keras_object(self.head)
-        return {**super().get_config(), "head": head, "weight": self.weight}
+        return {**super().get_config(), "head": self._head_config, "weight": self.weight}
 
     @classmethod
     def from_config(cls, config):

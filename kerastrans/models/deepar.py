@@ -16,7 +16,13 @@ from kerastrans.models.parts.projections import (
     unfold_channels,
 )
 from kerastrans.models.parts.regression import covariate_columns
-from kerastrans.utils.keras_internals import StackedCells, cell_of, run_cell, state_sizes
+from kerastrans.utils.keras_internals import (
+    KeepsQuantization,
+    StackedCells,
+    cell_of,
+    run_cell,
+    state_sizes,
+)
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_dropout, check_positive_integers
 
@@ -128,7 +134,7 @@ def build_deepar_model(
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")
-class RecurrentDecoder(keras.layers.Layer):
+class RecurrentDecoder(KeepsQuantization, keras.layers.Layer):
     """Stacked LSTM over the history and then over the decoder's inputs, applied to each channel.
 
     Each step takes the previous value and the covariates of the step. All channels share the
@@ -270,7 +276,7 @@ class _Feedback(keras.layers.Layer):
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")
-class RecurrentForecaster(keras.layers.Layer):
+class RecurrentForecaster(KeepsQuantization, keras.layers.Layer):
     """Stacked LSTM over the history, unrolled over the horizon on its own forecasts.
 
     The same weights are used for the history and the horizon. Each step takes the previous value:

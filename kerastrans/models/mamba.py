@@ -15,6 +15,7 @@ from kerastrans.models.parts.checks import checked
 from kerastrans.models.parts.encoder_decoders import embed_values
 from kerastrans.models.parts.normalized_window import open_window
 from kerastrans.models.parts.projections import dense
+from kerastrans.utils.keras_internals import KeepsQuantization
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_positive_integers
 
@@ -106,7 +107,7 @@ def build_mamba_model(
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")
-class SelectiveStateSpace(keras.layers.Layer):
+class SelectiveStateSpace(KeepsQuantization, keras.layers.Layer):
     """Diagonal state space whose step size, input and output maps depend on the inputs.
 
     Each feature has `state_dim` states: `s' = exp(d A) s + d B x`, `y = C s + D x`. The step sizes

@@ -157,11 +157,11 @@ def build_multipatchformer_model(
     # (batch * channels, tokens, d_model)
     x = PositionalEncoding(None, d_model, MAX_WAVELENGTH)(ops.reshape(x, (-1, num_tokens, d_model)))
     for i in range(num_blocks):
-        name = f"encoder_{i}"
+        block = f"encoder_{i}"
         attention = CachedMultiHeadAttention(
-            **options, causal=causal, name=f"{name}_self_attention"
+            **options, causal=causal, name=f"{block}_self_attention"
         )
-        x = encode(x, attention, name)
+        x = encode(x, attention, block)
     # (batch, channels, tokens * d_model)
     x = ops.reshape(x, (-1, num_channels, num_tokens * d_model))
     x = dense(d_model, name="channel_embedding")(x)

@@ -156,6 +156,7 @@ def build(
         A functional Keras model that maps `(batch, context_length, num_channels)` to
         `(batch, prediction_length, num_channels)`, with a last axis for the parameters of a head.
         If `info(name).inputs` has more than "history", or with covariates, its input is a dict.
+        Save it as `.keras`: Keras writes its `.h5` file, but cannot load it.
 
     Raises:
         ValueError: If the name, the size or a hyperparameter is unknown.

@@ -10,7 +10,7 @@ from kerastrans.decoding.generation import TokenModel
 from kerastrans.layers import Dropout, PositionalEncoding
 from kerastrans.layers.masks import create_padding_mask
 from kerastrans.models.parts.blocks import transformer_decoder, transformer_encoder
-from kerastrans.models.parts.checks import check_sizes
+from kerastrans.models.parts.checks import check_sizes, unique_name
 from kerastrans.models.parts.sublayers import close_stack
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_choice, check_divides, check_dropout
@@ -29,7 +29,7 @@ def build_seq2seq_transformer(
     norm: str = "pre",
     activation: str = "relu",
     tied_embeddings: bool = False,
-    name: str = "seq2seq_transformer",
+    name: str | None = None,
 ) -> keras.Model:
     """Build the encoder-decoder Transformer that turns one sequence of tokens into another.
 
@@ -46,7 +46,8 @@ def build_seq2seq_transformer(
             (Vaswani et al., 2017).
         activation: Activation of the feed-forward networks.
         tied_embeddings: bool, whether the head uses the target embedding's matrix.
-        name: str, name of the model.
+        name: str, name of the model; by default "seq2seq_transformer", with a number if it is not
+            the first one, as Keras names layers.
 
     Returns:
         A functional Keras model `[source, source_lengths, target] -> logits`, of shapes
@@ -127,6 +128,7 @@ def build_seq2seq_transformer(
             x, encoder_output, **block, encoder_padding_mask=mask, name=f"decoder_{i}"
         )
     logits = target_embedding(close_stack(x, norm, name="decoder"), reverse=True)
+    name = name or unique_name("seq2seq_transformer")
     return TokenModel([source, source_lengths, target], logits, name=name)
 
 

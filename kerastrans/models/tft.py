@@ -17,6 +17,7 @@ from kerastrans.models.parts.projections import dense, embed_columns
 from kerastrans.models.parts.regression import covariate_inputs
 from kerastrans.models.parts.sublayers import TENSORFLOW_EPSILON, TORCH_EPSILON
 from kerastrans.models.parts.variable_selection import GatedNetworks
+from kerastrans.utils.keras_internals import KeepsQuantization
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_choice, check_dropout, check_positive_integers
 
@@ -192,7 +193,7 @@ def _check_variant(variant, static_channels, num_channels, covariates):
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")
-class InterpretableMultiHeadAttention(keras.layers.Layer):
+class InterpretableMultiHeadAttention(KeepsQuantization, keras.layers.Layer):
     """Attention of the last positions of a sequence to all positions that are not later.
 
     Every head has its own queries and keys, but all heads share the values. Therefore the weights

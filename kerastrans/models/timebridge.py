@@ -203,14 +203,16 @@ def build_timebridge_model(
     x = ops.pad(x, ((0, 0), (0, rows - num_channels), (0, 0), (0, 0)))
     x = ops.reshape(x, (-1, count, d_model))  # (batch * rows, patches, d_model)
     for i in range(num_blocks):
-        name = f"patches_{i}"
-        x = add_block(x, lambda x, name=name: attend_without_trends(x, f"{name}_attention"), name)
+        block = f"patches_{i}"
+        x = add_block(
+            x, lambda x, block=block: attend_without_trends(x, f"{block}_attention"), block
+        )
     for i in range(num_downsampling_blocks):
         x = downsample(x, f"downsampling_{i}")
     for i in range(num_channel_blocks):
-        name = f"channels_{i}"
+        block = f"channels_{i}"
         x = exchange_axes(x, rows)  # (batch * patches, channels, d_model)
-        x = add_block(x, lambda x, name=name: attend_to_channels(x, name), name)
+        x = add_block(x, lambda x, block=block: attend_to_channels(x, block), block)
         x = exchange_axes(x, num_patches)  # (batch * rows, patches, d_model)
     # (batch, channels, patches * d_model)
     x = ops.reshape(x, (-1, rows, num_patches * d_model))[:, :num_channels]

@@ -12,7 +12,7 @@ from kerastrans import heads
 from kerastrans.decoding.generation import AutoregressiveModel
 from kerastrans.layers import Dropout, PositionalEncoding
 from kerastrans.models.parts.blocks import transformer_decoder, transformer_encoder
-from kerastrans.models.parts.checks import check_sizes
+from kerastrans.models.parts.checks import check_sizes, unique_name
 from kerastrans.models.parts.patch_tokens import patch_tokens
 from kerastrans.models.parts.projections import dense
 from kerastrans.models.parts.sublayers import close_stack
@@ -37,7 +37,7 @@ def build_transformer_model(
     patch_length: int | None = None,
     lags: Sequence[int] = (),
     head: heads.Head | str | None = None,
-    name: str = "transformer",
+    name: str | None = None,
 ) -> keras.Model:
     """Build the encoder-decoder Transformer, for teacher forcing and step-by-step decoding.
 
@@ -69,7 +69,8 @@ def build_transformer_model(
             require a `patch_length`.
         head: Distribution of `kerastrans.heads` that the model ends in, such as "student_t"; it
             implies `patch_length=1` if there is none. None for values.
-        name: str, name of the model.
+        name: str, name of the model; by default "transformer", with a number if it is not the first
+            one, as Keras names layers.
 
     Returns:
         A functional Keras model `[encoder_inputs, decoder_inputs] -> outputs`, of shapes
@@ -160,6 +161,7 @@ def build_transformer_model(
     for i in range(num_decoder_blocks):
         x = transformer_decoder(x, encoder_output, **block, name=f"decoder_{i}")
     x = close_stack(x, norm, dtype=full_precision(), name="decoder")
+    name = name or unique_name("transformer")
     return AutoregressiveModel(tokens.inputs, tokens.outputs(x), name=name)
 
 

@@ -84,6 +84,29 @@ def all_layers(model):
     return model._flatten_layers()
 
 
+class KeepsQuantization:
+    """Mixin of layers with layers inside: stored files know how `quantize` has changed those.
+
+    Keras builds a layer from its shapes alone, and then finds other variables in the file.
+    """
+
+    def get_build_config(self):
+        changed = {
+            str(number): (layer.quantization_mode, layer.get_config()["quantization_config"])
+            for number, layer in enumerate(all_layers(self))
+            if getattr(layer, "quantization_mode", None)
+        }
+        config = super().get_build_config()
+        return {**config, "quantization": changed} if changed else config
+
+    def build_from_config(self, config):
+        super().build_from_config(config)
+        layers = all_layers(self)
+        for number, (mode, options) in config.get("quantization", {}).items():
+            options = keras.saving.deserialize_keras_object(options)
+            layers[int(number)].quantize(mode, config=options)
+
+
 def mask_of(x):
     """Return the implicit mask of a tensor or KerasTensor, such as that of `Embedding(mask_zero)`.
 

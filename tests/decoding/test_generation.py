@@ -321,3 +321,14 @@ def test_tokens_want_a_model_that_embeds_its_source():
     model = keras.Model([source, lengths, target], layers.Embedding(9, 9)(target) + level)
     with pytest.raises(ValueError, match="requires a model that embeds its input"):
         kerastrans.generate_tokens(model, np.array([[1, 2]]), np.array([2]), 3)
+
+
+@pytest.mark.parametrize("name", ["model.h5", "model.hdf5"])
+def test_h5_files_are_refused_before_anything_is_written(name, tmp_path):
+    model = kerastrans.build_transformer_model(
+        (6, 3), num_heads=2, key_dim=4, ff_dim=8, num_encoder_blocks=1, num_decoder_blocks=1
+    )
+    with pytest.raises(ValueError, match=r"could not be loaded.* as \.keras.*weights\.h5"):
+        model.save(tmp_path / name)
+    assert not list(tmp_path.iterdir())
+    model.save_weights(tmp_path / "model.weights.h5")

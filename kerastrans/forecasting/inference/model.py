@@ -25,14 +25,10 @@ def build(config, num_channels, sizes, sees_missing=True):
         if not config.is_built:
             size = config.context_length, config.prediction_length, num_channels
             head = heads.get(config.resolved_head, sees_missing=sees_missing)
-            model = registry.build(
-                model,
-                *size,
-                head=head,
-                covariates=sizes,
-                size=config.size,
-                **config.hyperparameters,
-            )
+            options = {"head": head, "covariates": sizes, "size": config.size}
+            if isinstance(model, str):  # the same name for every forecaster
+                options["name"] = model
+            model = registry.build(model, *size, **(options | config.hyperparameters))
             for layer in all_layers(model):
                 if isinstance(layer, ReversibleInstanceNormalization):
                     layer.floor = max(layer.floor, config.scaler.least_spread)

@@ -7,12 +7,13 @@ from keras import ops
 
 from kerastrans.layers.frequency.fourier import irfft, rfft
 from kerastrans.layers.initializers import FanInUniform
+from kerastrans.utils.keras_internals import KeepsQuantization
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_positive_integers
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")
-class AutoCorrelation(keras.layers.Layer):
+class AutoCorrelation(KeepsQuantization, keras.layers.Layer):
     """Sum of the values, shifted by the delays with the largest correlations.
 
     The correlation at every delay comes from one Fourier transform; the `factor * ln(length)`

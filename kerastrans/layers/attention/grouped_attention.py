@@ -6,13 +6,14 @@ from keras import ops
 
 from kerastrans.layers.attention.projected_attention import HIDDEN_SCORE, softmax_over_keys
 from kerastrans.layers.masks import create_look_ahead_mask, hide_gaps, show_gaps
+from kerastrans.utils.keras_internals import KeepsQuantization
 from kerastrans.utils.validation import check_choice, check_divides, check_positive_integers
 
 DECAY_BASE = 256  # positions over which the decay of xPos is measured
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")
-class GroupedQueryAttention(keras.layers.Layer):
+class GroupedQueryAttention(KeepsQuantization, keras.layers.Layer):
     """Self-attention with fewer heads of keys and values than of queries.
 
     Scores are divided by `key_dim`, not by its root, and the queries are weighted feature by

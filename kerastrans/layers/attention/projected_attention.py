@@ -8,12 +8,13 @@ from keras import ops
 from kerastrans.layers.attention.copies import NO_COPIES
 from kerastrans.layers.dropout import Dropout
 from kerastrans.layers.initializers import copy_initializer
+from kerastrans.utils.keras_internals import KeepsQuantization
 from kerastrans.utils.validation import check_dropout, check_positive_integers
 
 HIDDEN_SCORE = -1e9  # in place of a hidden score, in float32, before the softmax
 
 
-class ProjectedAttention(keras.layers.Layer):
+class ProjectedAttention(KeepsQuantization, keras.layers.Layer):
     """Base class of multi-head attention layers, which define `call`.
 
     Args:

@@ -73,6 +73,7 @@ class Block:
             prefix = prefix_name(name, kind)
             residual = Residual(norm, normalization, epsilon, dtype, prefix)
             residual.normalise.build(shape)
+            residual.add.build([shape, shape])
             drop = Dropout(dropout, dtype=dtype, name=prefix_name(prefix, "dropout"))
             self.layers += [*residual.layers, drop]
             return lambda x, sublayer: residual(x, lambda x: drop(sublayer(x)))

@@ -6,11 +6,12 @@ import keras
 
 from kerastrans.layers.transformer.block import Block
 from kerastrans.layers.transformer.sublayers import check_width
+from kerastrans.utils.keras_internals import KeepsQuantization
 from kerastrans.utils.types import Tensor
 from kerastrans.utils.validation import check_dropout, check_positive_integers
 
 
-class TransformerBlock(keras.layers.Layer):
+class TransformerBlock(KeepsQuantization, keras.layers.Layer):
     """Base class of the blocks as layers, with the arguments of KerasHub's.
 
     Args:

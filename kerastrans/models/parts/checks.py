@@ -3,6 +3,7 @@
 import functools
 import inspect
 
+import keras
 import numpy as np
 
 from kerastrans import heads
@@ -39,7 +40,8 @@ def checked(build=None, *, may_be_zero=(), may_be_tuple=()):
     - A matrix of the two largest sizes must not have more numbers than int32 can index.
 
     A model that does not fit into memory raises an error too. The builder receives `head` as a
-    `kerastrans.heads.Head`.
+    `kerastrans.heads.Head`, and a default name with a number if a model already has it, as Keras
+    names layers: "tide", "tide_1".
 
     Args:
         build: Function of `context_length`, `prediction_length`, `num_channels` and, by keyword,
@@ -70,6 +72,7 @@ def checked(build=None, *, may_be_zero=(), may_be_tuple=()):
     @functools.wraps(build)
     def checked_build(*args, **kwargs):
         bound = signature.bind(*args, **kwargs)
+        is_named = "name" in bound.arguments or "name" not in defaults
         bound.apply_defaults()
         for key, value in bound.arguments.items():
             if isinstance(value, np.generic):  # a size that NumPy or pandas computed
@@ -77,6 +80,8 @@ def checked(build=None, *, may_be_zero=(), may_be_tuple=()):
         check_arguments(bound.arguments, defaults, may_be_zero, may_be_tuple)
         if "head" in bound.arguments:
             bound.arguments["head"] = heads.get(bound.arguments["head"])
+        if not is_named:
+            bound.arguments["name"] = unique_name(defaults["name"])
         try:
             return build(*bound.args, **bound.kwargs)
         except Exception as error:
@@ -88,6 +93,12 @@ def checked(build=None, *, may_be_zero=(), may_be_tuple=()):
             ) from error
 
     return checked_build
+
+
+def unique_name(name):
+    """Return a name for a new model: the first one has `name` itself, the second one `name_1`."""
+    count = keras.backend.get_uid(name) - 1
+    return f"{name}_{count}" if count else name
 
 
 def check_arguments(arguments, defaults, may_be_zero=(), may_be_tuple=()):

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from keras import ops
 
+import kerastrans
 from kerastrans.decoding.generation import AutoregressiveModel
 from kerastrans.decoding.inspection import attention_scores
 from kerastrans.layers import CachedMultiHeadAttention
@@ -277,3 +278,24 @@ def test_a_call_with_training_given_is_decoded_and_shown():
     np.testing.assert_allclose(to_numpy(model([inputs, seen])), found, atol=1e-5)
     shapes = {kind: x.shape for kind, x in attention_scores(model, [inputs, seen]).items()}
     assert shapes == {"decoder_self": (1, 1, 3, 3), "cross": (1, 1, 3, 5)}
+
+
+@pytest.mark.filterwarnings("ignore:Layer .* does not have a `quantize` method")
+@pytest.mark.parametrize("mode", ["int8", pytest.param("int4", marks=pytest.mark.slow)])
+def test_a_quantized_model_loads_with_the_same_outputs(mode, tmp_path):
+    inputs = keras.Input((6, 8))
+    x = kerastrans.transformer_encoder(inputs, num_heads=2, key_dim=4, ff_dim=16, name="block")
+    x = kerastrans.TransformerEncoder(intermediate_dim=16, num_heads=2)(x)
+    model = keras.Model(inputs, x)
+    values = np.random.default_rng(0).standard_normal((2, 6, 8), "float32")
+    before = to_numpy(model(values))
+    # One projection stays as it is: what is quantized is known for each layer.
+    model.quantize(mode, filters=lambda layer: layer.name != "value")
+    quantized = to_numpy(model(values))
+    assert np.abs(quantized - before).max() > 1e-4
+    model.save(tmp_path / "model.keras")
+    loaded = keras.models.load_model(tmp_path / "model.keras")
+    np.testing.assert_array_equal(to_numpy(loaded(values)), quantized)
+    attention = loaded.get_layer("block_self_attention")
+    assert attention.key_dense.quantization_mode == mode
+    assert attention.value_dense.quantization_mode is None

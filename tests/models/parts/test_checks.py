@@ -1,9 +1,11 @@
 import keras
 import numpy as np
+import pandas as pd
 import pytest
 
 from kerastrans import Forecaster, heads, zoo
 from kerastrans.models.parts.checks import checked
+from tests.conftest import to_numpy
 
 HEADS = r"num_heads must divide d_model=10, got 4"
 
@@ -116,3 +118,24 @@ def test_a_builder_gets_its_head_as_a_head():
     assert build_heads_model(8, 4, 2, head=heads.NormalHead()).output_shape == (None, 4, 2, 2)
     with pytest.raises(ValueError, match="unknown head 'norml': did you mean 'normal'"):
         build_heads_model(8, 4, 2, head="norml")
+
+
+def test_default_names_are_unique_so_that_two_models_fit_into_one():
+    keras.backend.clear_session()
+    models = [zoo.build("nlinear", 24, 6, 1) for _ in range(2)]
+    assert [model.name for model in models] == ["nlinear", "nlinear_1"]
+    history = keras.Input((24, 1))
+    both = keras.Model(history, keras.layers.Add()([model(history) for model in models]))
+    x = np.random.default_rng(0).standard_normal((2, 24, 1), "float32")
+    expected = sum(to_numpy(model(x)) for model in models)
+    np.testing.assert_allclose(to_numpy(both(x)), expected, atol=1e-6)
+    assert [zoo.build("nlinear", 24, 6, 1, name="own").name for _ in range(2)] == ["own", "own"]
+    frame = pd.DataFrame({"y": np.arange(60.0)}, index=pd.date_range("2020", periods=60))
+    fitted = Forecaster("nlinear", 24, 6).fit(frame, epochs=1, verbose=0)
+    assert fitted.model.name == "nlinear"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", zoo.names())
+def test_every_builder_takes_its_name(name):
+    assert zoo.build(name, 48, 12, 2, name="own").name == "own"
