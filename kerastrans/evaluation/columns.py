@@ -16,7 +16,7 @@ import pandas as pd
 from kerastrans.data.frames import ID, TARGET, TIME
 from kerastrans.data.native_frames import takes_any_frame
 from kerastrans.utils.types import Backtests
-from kerastrans.utils.validation import check_choice
+from kerastrans.utils.validation import check_choice, exact
 
 CUTOFF, PATH = "cutoff", "path"
 CONTAMINATION = "contamination"  # key in the `attrs` of the rows of `Forecaster.backtest`
@@ -55,7 +55,7 @@ def interval_columns(alias, level):
         >>> interval_columns("nhits", 80)
         ('nhits-lo-80', 'nhits-hi-80')
     """
-    return f"{alias}-lo-{level:g}", f"{alias}-hi-{level:g}"
+    return f"{alias}-lo-{exact(level)}", f"{alias}-hi-{exact(level)}"
 
 
 def median_column(alias):
@@ -70,7 +70,7 @@ def exceeds_column(alias, threshold):
         >>> exceeds_column("nhits", 3.0)
         'nhits-exceeds-3'
     """
-    return f"{alias}-exceeds-{threshold:g}"
+    return f"{alias}-exceeds-{exact(threshold)}"
 
 
 def check_alias(alias):

@@ -146,7 +146,7 @@ def check_percents(levels):
             raise ValueError(f"levels are percents above 0 and below 100, got {level!r}.")
         if level < 1:
             raise ValueError(f"levels are percents: for {level!r} use {100 * level:g} instead.")
-    return tuple(sorted(set(levels)))
+    return _distinct("levels", levels)
 
 
 def check_thresholds(thresholds):
@@ -159,7 +159,27 @@ def check_thresholds(thresholds):
     for x in thresholds:
         if isinstance(x, bool) or not isinstance(x, Real) or not abs(x) < float("inf"):
             raise ValueError(f"thresholds are finite numbers, got {x!r}.")
-    return tuple(sorted(set(thresholds)))
+    return _distinct("thresholds", thresholds)
+
+
+def exact(number):
+    """Return the shortest text of a number that is read as the same number, for names of columns.
+
+    Example:
+        >>> exact(80.0), exact(4_500_001), exact(0.1 + 0.2)
+        ('80', '4500001', '0.30000000000000004')
+    """
+    value = float(str(number)) if hasattr(number, "dtype") else float(number)  # 0.1 of float32
+    return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
+
+
+def _distinct(kind, numbers):
+    """Return numbers as an increasing tuple; raise ValueError if two have one name."""
+    numbers = tuple(sorted(set(numbers)))
+    for low, high in itertools.pairwise(numbers):
+        if exact(low) == exact(high):
+            raise ValueError(f"{kind} {low!r} and {high!r} have one name, {exact(low)}: give one.")
+    return numbers
 
 
 def check_finite_output(values):

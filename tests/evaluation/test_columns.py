@@ -1,14 +1,17 @@
+import numpy as np
 import pandas as pd
 import pytest
 
 from kerastrans.evaluation.columns import (
     check_alias,
     check_columns,
+    exceeds_column,
     interval_columns,
     model_names,
     read_columns,
     split_models,
 )
+from kerastrans.utils.validation import check_percents, check_thresholds
 
 FRAME = pd.DataFrame(
     columns=[
@@ -41,6 +44,21 @@ def test_column_names_survive_a_round_trip():
     names = [name for level in (50, 80.0, 97.5) for name in interval_columns("x", level)]
     assert names == ["x-lo-50", "x-hi-50", "x-lo-80", "x-hi-80", "x-lo-97.5", "x-hi-97.5"]
     assert list(read_columns(pd.DataFrame(columns=["x", *names])).intervals) == [50, 80, 97.5]
+
+
+def test_near_numbers_have_their_own_columns():
+    thresholds = check_thresholds([4_500_000, 4_500_001.0, 0.1 + 0.2, 0.3, 1e20, np.float32(0.1)])
+    names = [exceeds_column("x", threshold) for threshold in thresholds]
+    assert names == [
+        f"x-exceeds-{number}"
+        for number in ("0.1", "0.3", "0.30000000000000004", "4500000", "4500001", "1e+20")
+    ]
+    assert model_names(pd.DataFrame(columns=["x", *names])) == ["x"]
+    levels = check_percents([99.99999, 99.999999])
+    names = [name for level in levels for name in interval_columns("x", level)]
+    assert tuple(read_columns(pd.DataFrame(columns=["x", *names])).intervals) == levels
+    with pytest.raises(ValueError, match=r"thresholds 0.1 and .*0.1\)? have one name, 0.1"):
+        check_thresholds([0.1, np.float32(0.1)])
 
 
 @pytest.mark.parametrize("alias", ["y", "ds", "cutoff", "", "a-median", "a-lo-80", "a-hi-2.5", 3])
