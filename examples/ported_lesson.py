@@ -51,7 +51,8 @@ class Positions(keras.layers.Layer):
         width = x.shape[-1]
         angles = np.arange(LENGTH + 1)[:, None] / 10_000 ** (np.arange(0, width, 2) / width)
         table = np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(LENGTH + 1, width)
-        return x + keras.ops.cast(table, "float32")[: keras.ops.shape(x)[1]]
+        steps = keras.ops.arange(keras.ops.shape(x)[1])
+        return x + keras.ops.take(keras.ops.cast(table, "float32"), steps, axis=0)
 
 
 class LookAheadMask(keras.layers.Layer):

@@ -65,7 +65,7 @@ class Embed(keras.layers.Layer):
     def call(self, tokens):
         """Return `(batch, time, width)`."""
         x = self.embedding(tokens) * WIDTH**0.5
-        return x + ops.convert_to_tensor(self.table)[: ops.shape(tokens)[1]]
+        return x + ops.take(self.table, ops.arange(ops.shape(tokens)[1]), axis=0)
 
 
 class PaddingMask(keras.layers.Layer):
