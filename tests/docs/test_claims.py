@@ -5,6 +5,7 @@ import subprocess
 import tomllib
 from pathlib import Path
 
+import keras
 import numpy as np
 import pandas as pd
 import pytest
@@ -106,6 +107,18 @@ def test_calendar_features_are_encoded_as_documented():
     names = list(calendar._CALENDAR)
     found = documented["calendar"](times, names)
     np.testing.assert_allclose(found, calendar.waves(times, names), atol=1e-6)
+
+
+def test_the_message_for_files_that_are_loaded_without_an_import_is_in_the_faq(monkeypatch):
+    name = "kerastrans>AutoregressiveModel"
+    config = {"module": "kerastrans.decoding.generation", "class_name": "AutoregressiveModel"}
+    monkeypatch.delitem(keras.saving.get_custom_objects(), name)
+    with pytest.raises(TypeError) as raised:  # if Keras imports the module, the entry is needless
+        keras.saving.deserialize_keras_object({**config, "config": {}, "registered_name": name})
+    text = (ROOT / "docs/faq.md").read_text("utf-8")
+    (block,) = re.findall(r"```text\nTypeError: (Could not locate .*?)```", text, re.DOTALL)
+    for part in " ".join(block.split()).split(" [...]"):
+        assert part.strip(" ]}") in str(raised.value)
 
 
 def test_number_of_lessons_is_correct():

@@ -1,3 +1,4 @@
+import keras
 import numpy as np
 import pytest
 
@@ -52,7 +53,10 @@ def test_forecast_error_is_logged_each_epoch(small_model):
         [contexts, targets],
         targets,
         epochs=2,
-        callbacks=[ForecastError(contexts, targets)],
+        callbacks=[
+            ForecastError(contexts, targets),
+            keras.callbacks.EarlyStopping("val_forecast_mae", mode="min", patience=9),
+        ],
         verbose=0,
     ).history
     last = np.abs(small_model.generate(contexts, 4) - targets).mean()

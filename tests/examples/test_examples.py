@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.accuracy import example_scripts
+
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
 HEADER = ("Title", "Author", "Date created", "Last modified", "Description", "Accelerator")
-EXTRAS = {"many_series": "pyarrow", "browser": "onnxruntime"}
+EXTRAS = {"many_series": "pyarrow", "browser": "onnxruntime", "ported_translation": "num2words"}
+PORTED = [path.stem for path in EXAMPLES if path.stem.startswith("ported_")]
 
 
 @pytest.mark.slow
@@ -34,6 +37,14 @@ def test_text_and_code_follow_in_turn(path):
     assert headings[0] == "Introduction"
     assert headings[-1] == "Conclusions"
     assert path.name in (path.parent / "README.md").read_text()
+
+
+@pytest.mark.parametrize("script", PORTED)
+def test_a_ported_script_is_shorter_than_what_it_replaces(script):
+    by_hand, ported = (
+        example_scripts.lines_of_variant(script, variant) for variant in ("by hand", "kerastrans")
+    )
+    assert 0 < ported < by_hand
 
 
 def _is_text(node):

@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[2]
         "docs/benchmarks.md",
         pytest.param("docs/comparison.md", marks=pytest.mark.slow),  # bootstraps every pair
         "docs/guide/choose-a-model.md",
+        "docs/guide/ported-scripts.md",
         "docs/how/autoregressive.md",
     ],
 )

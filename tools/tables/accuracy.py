@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pandas as pd
 
-from benchmarks.accuracy import long_horizon_report, tasks_report
+from benchmarks.accuracy import example_scripts, long_horizon_report, tasks_report
 from benchmarks.accuracy.task_list import TASKS, TRANSFORMER_TASKS
 from benchmarks.common import HERE, RESULTS
 from kerastrans import presets, zoo
@@ -346,6 +346,38 @@ def _transformer_rows():
     is_naive = rows.model.str.contains("naive")
     best = rows[is_naive].sort_values("mase").drop_duplicates("task").assign(model="best naive")
     return pd.concat([rows[~is_naive], best], ignore_index=True)
+
+
+def ported_scripts():
+    """Each variant of the ported scripts: its scores over the seeds, its size, and its code."""
+    rows = pd.read_csv(RESULTS / "example_scripts.csv")
+    rows = rows[rows["script"].str.startswith("ported_")]
+    found = []
+    for (script, variant, metric), part in rows.groupby(
+        ["script", "variant", "metric"], sort=False
+    ):
+        lines = example_scripts.lines_of_variant(script, variant)
+        weights, values = part["weights"].iloc[0], part["value"]
+        found.append(
+            {
+                "script": f"[{script}](../../examples/{script}.py)",
+                "variant": variant,
+                "measure": metric,
+                "mean": values.mean(),
+                "seeds": f"{values.min():.3f} to {values.max():.3f}" if len(values) > 1 else "",
+                "weights": f"{weights:,}" if weights else "",
+                "lines of code": "" if lines is None else str(lines),
+            }
+        )
+    return pd.DataFrame(found)
+
+
+def early_stopping():
+    """Errors of forecasts by the epoch that each number chooses, one seed a row."""
+    rows = pd.read_csv(RESULTS / "example_scripts.csv")
+    rows = rows[rows["script"] == "early_stopping"]
+    table = rows.pivot(index="seed", columns="variant", values="value")
+    return table[list(rows["variant"].unique())].reset_index()
 
 
 def _mean_and_spread(mean, spread):

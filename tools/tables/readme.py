@@ -28,6 +28,10 @@ def tables():
             "tasks": accuracy.tasks,
             "transformer_summary": accuracy.transformer_summary,
         },
+        "docs/guide/ported-scripts.md": {
+            "ported_scripts": accuracy.ported_scripts,
+            "early_stopping": accuracy.early_stopping,
+        },
         "docs/guide/leaderboards.md": {"fev_tasks": accuracy.fev_tasks},
         "docs/comparison.md": {
             "fair": fair_report.comparison,

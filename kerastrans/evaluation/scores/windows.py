@@ -138,7 +138,8 @@ class ForecastError(keras.callbacks.Callback):
 
     The validation loss is computed under teacher forcing: the decoder receives the true previous
     values; this error is computed on forecasts that feed the decoder its own output, as in
-    use. Put the callback before `ModelCheckpoint(monitor="val_forecast_mae")` in the list.
+    use. Put it first in the list of callbacks, and give those that monitor it, such as
+    `EarlyStopping("val_forecast_mae", mode="min")`, the mode, which Keras does not know.
 
     Args:
         contexts: Array `(windows, context_length, num_channels)` of validation windows, scaled as
