@@ -12,12 +12,18 @@ from benchmarks.accuracy import example_scripts
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
 HEADER = ("Title", "Author", "Date created", "Last modified", "Description", "Accelerator")
 EXTRAS = {"many_series": "pyarrow", "browser": "onnxruntime", "ported_translation": "num2words"}
+LONG = {"ported_lesson", "ported_translation"}  # by `make contract`
 PORTED = [path.stem for path in EXAMPLES if path.stem.startswith("ported_")]
+
+
+def marked(path):
+    marks = [pytest.mark.exhaustive] if path.stem in LONG else []
+    return pytest.param(path, marks=marks, id=path.stem)
 
 
 @pytest.mark.slow
 @pytest.mark.tensorflow
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", list(map(marked, EXAMPLES)))
 def test_it_runs_alone(path, tmp_path, monkeypatch, capsys):
     pytest.importorskip(EXTRAS.get(path.stem, "keras"))
     monkeypatch.chdir(tmp_path)
