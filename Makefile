@@ -66,6 +66,7 @@ test-jax: $(INSTALLED)
 	KERAS_BACKEND=jax $(PYTEST) -m "not slow" tests/forecasting/training/test_checkpoint.py \
 		tests/contract/test_models.py tests/tools/test_zero2.py \
 		tests/models/pretrained/test_parity.py
+	KERAS_BACKEND=jax $(PYTEST) tests/docs/test_code_blocks.py -k README
 
 # The same on PyTorch, which is heavy and comes on request: make test-torch TORCH=torch==2.13.0
 test-torch: $(INSTALLED)

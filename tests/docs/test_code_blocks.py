@@ -21,6 +21,7 @@ SHORTER = {
 SHORT = {"docs/guide/choose-a-model.md": {r'load\("nyc_departures"\)': r"\g<0>.tail(1500)"}}
 ELSEWHERE = {"docs/pretrained.md"}  # needs a checkpoint: forecasting/presets/test_pretrained.py
 LONG = {"docs/guide/train-your-own-transformer.md"}  # by `make contract`
+FIRST = {"README.md", "docs/index.md"}  # on each back end
 QUICK = {"docs/architectures/index.md", "docs/how/heads.md", "docs/how/windows.md"}
 
 
@@ -35,11 +36,11 @@ def pages():
 
 
 def marked(page):
-    slow = [] if page in QUICK else [pytest.mark.slow]
-    return pytest.param(page, marks=[*slow, pytest.mark.exhaustive] if page in LONG else slow)
+    marks = [] if page in QUICK else [pytest.mark.slow]
+    marks += [pytest.mark.exhaustive] if page in LONG else []
+    return pytest.param(page, marks=[*marks, *([] if page in FIRST else [pytest.mark.tensorflow])])
 
 
-@pytest.mark.tensorflow
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("page", [marked(page) for page in pages()])
 def test_code_blocks_of_a_page_run_in_order(page, tmp_path, monkeypatch):

@@ -11,12 +11,16 @@ from kerastrans import datasets, plotting
 PATH = Path(__file__).parents[2] / "docs" / "images" / "forecast.png"
 
 
+def forecast_of(flights):
+    """Return the forecast that is drawn: no airport has fewer than 0 departures."""
+    options = {"model_options": {"season": 24}, "bounds": (0, None), "verbose": False}
+    return kerastrans.from_pretrained("kerastrans_zero_2", 24, **options).predict(flights)
+
+
 def main():
     flights = datasets.load("nyc_departures")
-    options = {"model_options": {"season": 24}, "verbose": False}
-    forecaster = kerastrans.from_pretrained("kerastrans_zero_2", 24, **options)
     title = "kerastrans_zero_2: 24 hours ahead, without training"
-    forecast = forecaster.predict(flights)
+    forecast = forecast_of(flights)
     plotting.plot_fan(forecast, flights, title=title, unit="departures per hour").savefig(PATH)
 
 
