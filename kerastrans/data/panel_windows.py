@@ -10,7 +10,7 @@ from kerastrans.data.covariates import KINDS
 from kerastrans.data.missing import FILLS, last_rows, last_values
 from kerastrans.data.panel import Panel
 from kerastrans.data.scaling import WindowScaler
-from kerastrans.data.series_scales import series_scales
+from kerastrans.data.series_scales import series_steps
 from kerastrans.utils.validation import check_choice, check_positive_integers
 
 
@@ -35,13 +35,16 @@ class Windows:
             steps. 0 for a model without decoder inputs.
         history: str, name of the model's input of the history.
         missing: Names of the inputs that take NaN for a missing value; in others it is 0.
-        ends: `(windows,)`, row before which a series is used for the typical scale of a window, see
-            `series_scales`; each window's cut by default.
+        ends: `(windows,)`, row before which a series is used for the typical step of a window, see
+            `series_steps`; each window's cut by default.
         weights: `(windows,)`, relative frequency of each window in shuffled batches, see
             `make_batches`.
         limits: `(windows,)`, first row whose targets are unknown; None if all are known.
-        typical: Dict of the names of the model's inputs for the typical scale of each window's
-            series -> the `WindowScaler` that measures it.
+        relative: Equivariance of a model of unscaled windows, see `kerastrans.data.pivot`: windows
+            and targets of batches are then relative to the scale of errors, so that the loss is; ""
+            to leave them as they are.
+        least: Dict of the names of the model's inputs for least scales -> the `WindowScaler` that
+            measures them.
 
     Raises:
         ValueError: If a length is below 1, the fill is unknown, or the scaler cannot use the
@@ -74,7 +77,8 @@ class Windows:
     ends: np.ndarray | None = None
     weights: np.ndarray | None = None
     limits: np.ndarray | None = None
-    typical: dict = field(default_factory=dict)
+    relative: str = ""
+    least: dict = field(default_factory=dict)
 
     def __post_init__(self):
         check_positive_integers(
@@ -125,29 +129,27 @@ class Windows:
 
         Args:
             chosen: Index or slice of the windows.
-            scalers: Dict of a name -> the `WindowScaler` that measures typical scales.
+            scalers: Dict of a name -> the `WindowScaler` that measures least scales.
 
         Returns:
             Dict of arrays: "history" `(windows, context_length, num_channels)`, float64, NaN where
-            missing; the additional inputs; and under the names of `scalers` the typical scale of
-            each window's series, `(windows, 1, num_channels)`.
+            missing; the additional inputs; "step", the typical step of each window's series,
+            `(windows, 1, num_channels)`; and under the names of `scalers` its least scale, alike.
         """
         numbers = np.arange(len(self))[chosen]
         inputs = self._batch(np, list(self._tables.values()), numbers, is_training=None)
         inputs = inputs if isinstance(inputs, dict) else {self.history: inputs}
         inputs["history"] = inputs.pop(self.history)
+        steps, places = self._steps
+        inputs["step"] = steps[places[chosen]][:, None]
         for name, scaler in (scalers or {}).items():
-            scales, places = self._typical(scaler)
-            inputs[name] = scales[places[chosen]][:, None]
+            inputs[name] = scaler.least_scale(inputs["history"], inputs["step"])
         return inputs
 
-    def _typical(self, scaler):
-        """Return the typical scales of a scaler and the place of each window's; computed once."""
-        known = self.__dict__.setdefault("_typical_scales", {})
-        if scaler not in known:
-            ends = self.cuts if self.ends is None else self.ends
-            known[scaler] = series_scales(self.panel, scaler, self.series, ends)
-        return known[scaler]
+    @functools.cached_property
+    def _steps(self):
+        """The distinct typical steps of the series, and the place of each window's."""
+        return series_steps(self.panel, self.series, self.cuts if self.ends is None else self.ends)
 
     @functools.cached_property
     def _tables(self):
@@ -160,9 +162,7 @@ class Windows:
             "first": panel.first,
             "values": panel.values,
         }
-        scalers = {"typical": self.scaler, **self.typical}
-        for name, scaler in scalers.items():
-            arrays[name], arrays[f"{name}_of"] = self._typical(scaler)
+        arrays["step"], arrays["step_of"] = self._steps
         if self.limits is not None:
             arrays["limits"] = np.asarray(self.limits, "int64")
         if self.fill == "last":
@@ -204,8 +204,14 @@ class Windows:
         x = seen = xp.take(table["values"], rows[:, :past_steps], axis=0)
         # Center and scale come from observed values only: gaps are filled afterwards.
         if is_training is not None:
-            typical = xp.take(table["typical"], xp.take(table["typical_of"], chosen), axis=0)
-            center, scale = self.scaler.statistics(seen, xp, typical[:, None])
+            step = xp.take(table["step"], xp.take(table["step_of"], chosen), axis=0)[:, None]
+            least = {name: x.least_scale(seen, step, xp) for name, x in self.least.items()}
+            own = self.scaler.least_scale(seen, step, xp)
+            center, scale = self.scaler.statistics(seen, xp, own)
+            if self.relative and is_training:
+                middle, scale = WindowScaler().statistics(seen, xp, own)
+                center = middle if self.relative == "affine" else center
+                least = {name: x / scale for name, x in least.items()}
             seen = self._filled(xp, table, seen, rows[:, :past_steps])
             x = (seen - center) / scale
             if self.history not in self.missing:
@@ -226,9 +232,8 @@ class Windows:
             inputs["future_covariates"] = xp.concatenate(future, axis=-1)
         if "static" in table:
             inputs["static_covariates"] = xp.take(table["static"], series, axis=0)
-        for name in self.typical:
-            scales = xp.take(table[name], xp.take(table[f"{name}_of"], chosen), axis=0)
-            inputs[name] = xp.asarray(scales[:, None], dtype=x.dtype)
+        if is_training is not None:
+            inputs |= {name: xp.asarray(scale, dtype=x.dtype) for name, scale in least.items()}
         if self.position:
             inputs["position"] = xp.asarray(numbers - past_steps, dtype="int32")
         if len(inputs) == 1 and not self.decoder_patch:

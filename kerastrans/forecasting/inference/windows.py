@@ -3,10 +3,10 @@
 from kerastrans.data.panel_windows import Windows
 from kerastrans.decoding.contract import patch_length_of
 from kerastrans.decoding.graph import history_input, missing_inputs
-from kerastrans.models.parts.forecast_graph import typical_inputs
+from kerastrans.models.parts.forecast_graph import least_inputs
 
 
-def windows_of(owner, panel, series, cuts, ends=None, weights=None, limits=None):
+def windows_of(owner, panel, series, cuts, ends=None, weights=None, limits=None, relative=""):
     """Return the `Windows` of a panel for a model.
 
     Args:
@@ -14,9 +14,10 @@ def windows_of(owner, panel, series, cuts, ends=None, weights=None, limits=None)
         panel: `Panel`.
         series: Array `(windows,)`, see `Windows`, as the following.
         cuts: Row of each first target.
-        ends: Rows before which values set the typical scale.
+        ends: Rows before which values set the typical step of a series.
         weights: Probabilities of the windows when they are shuffled.
         limits: Rows after the last known target.
+        relative: Equivariance of a model of unscaled windows.
     """
     config, model = owner.config, owner.model
     names = {tensor.name for tensor in model.inputs}
@@ -36,5 +37,6 @@ def windows_of(owner, panel, series, cuts, ends=None, weights=None, limits=None)
         ends=ends,
         weights=weights,
         limits=limits,
-        typical=typical_inputs(model),
+        relative=relative,
+        least=least_inputs(model),
     )

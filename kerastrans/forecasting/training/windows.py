@@ -13,10 +13,13 @@ from kerastrans.data.batches import Endless
 from kerastrans.data.parquet import stream_batches
 from kerastrans.data.sampling import window_weights
 from kerastrans.data.window_index import training_cuts
+from kerastrans.forecasting.inference.losses import loss_of
 from kerastrans.forecasting.inference.reader import report_faults
 from kerastrans.forecasting.inference.serialization import write_arguments
 from kerastrans.forecasting.inference.windows import windows_of
 from kerastrans.forecasting.training.defaults import thin_windows
+from kerastrans.heads.point_error import RELATIVE
+from kerastrans.models.parts.forecast_graph import equivariance_of
 
 # Fields of a `Training` that decide when it ends and what is kept, not what it learns.
 ENDS = ("time_limit", "restore_published")
@@ -150,13 +153,25 @@ class TrainingWindows:
         weights = window_weights(self.training.sampling, panel, series, ends)
         is_whole = (cuts + self.config.prediction_length <= ends).all()
         limits = None if is_whole else ends
-        return windows_of(self, panel, series, cuts, ends, weights, limits)
+        return windows_of(self, panel, series, cuts, ends, weights, limits, self._relative)
 
     def _validation(self, panel, series, cuts):
         if self.data.validation is not None:
-            return windows_of(self, self.data.validation.panel, series, cuts)
-        ends = panel.cuts_without_last(self.data.held_out.steps)[series]
-        return windows_of(self, panel, series, cuts, ends)
+            panel, ends = self.data.validation.panel, None
+        else:
+            ends = panel.cuts_without_last(self.data.held_out.steps)[series]
+        return windows_of(self, panel, series, cuts, ends, relative=self._relative)
+
+    @property
+    def _relative(self):
+        """Equivariance of a model that scales windows by itself, whose loss is to be relative too.
+
+        Otherwise the large series of published weights rule the loss.
+        """
+        config = self.config
+        error = getattr(loss_of(config, heads.of(self.model)), "error", None)
+        is_own = config.scaler.is_identity and error not in RELATIVE
+        return equivariance_of(self.model, config.scaler, config.fill) if is_own else ""
 
     def training_rows(self):
         """Yield the training rows of each series, `(time, num_channels)`, NaN where missing."""
