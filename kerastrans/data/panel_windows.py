@@ -124,27 +124,26 @@ class Windows:
             )
         return inputs, scales
 
-    def histories(self, chosen=slice(None), scalers=None):
+    def histories(self, chosen=slice(None)):
         """Return the raw histories of some windows, as the graph around a model takes them.
 
         Args:
             chosen: Index or slice of the windows.
-            scalers: Dict of a name -> the `WindowScaler` that measures least scales.
 
         Returns:
             Dict of arrays: "history" `(windows, context_length, num_channels)`, float64, NaN where
-            missing; the additional inputs; "step", the typical step of each window's series,
-            `(windows, 1, num_channels)`; and under the names of `scalers` its least scale, alike.
+            missing; the additional inputs; and "step", see `steps_of`.
         """
         numbers = np.arange(len(self))[chosen]
         inputs = self._batch(np, list(self._tables.values()), numbers, is_training=None)
         inputs = inputs if isinstance(inputs, dict) else {self.history: inputs}
         inputs["history"] = inputs.pop(self.history)
+        return {**inputs, "step": self.steps_of(chosen)}
+
+    def steps_of(self, chosen=slice(None)):
+        """Return the typical step of the series of some windows, `(windows, 1, num_channels)`."""
         steps, places = self._steps
-        inputs["step"] = steps[places[chosen]][:, None]
-        for name, scaler in (scalers or {}).items():
-            inputs[name] = scaler.least_scale(inputs["history"], inputs["step"])
-        return inputs
+        return steps[places[chosen]][:, None]
 
     @functools.cached_property
     def _steps(self):
@@ -205,13 +204,11 @@ class Windows:
         # Center and scale come from observed values only: gaps are filled afterwards.
         if is_training is not None:
             step = xp.take(table["step"], xp.take(table["step_of"], chosen), axis=0)[:, None]
-            least = {name: x.least_scale(seen, step, xp) for name, x in self.least.items()}
+            scaler = WindowScaler() if self.relative and is_training else self.scaler
             own = self.scaler.least_scale(seen, step, xp)
-            center, scale = self.scaler.statistics(seen, xp, own)
-            if self.relative and is_training:
-                middle, scale = WindowScaler().statistics(seen, xp, own)
-                center = middle if self.relative == "affine" else center
-                least = {name: x / scale for name, x in least.items()}
+            center, scale = scaler.statistics(seen, xp, own)
+            center = center * (0.0 if self.relative == "scale" else 1.0)
+            least = {name: x.least_scale(seen, step, xp) / scale for name, x in self.least.items()}
             seen = self._filled(xp, table, seen, rows[:, :past_steps])
             x = (seen - center) / scale
             if self.history not in self.missing:

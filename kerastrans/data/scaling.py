@@ -182,7 +182,8 @@ class WindowScaler:
             both = xp.where(xp.isnan(seen[:, 1:] - seen[:, :-1]), 0.0, 1.0)
             pairs, same = (xp.sum(x, axis=1, keepdims=True) for x in (both, same))
             equal = xp.where(pairs > 0.0, 2.0 * same / xp.maximum(pairs, 1.0) - 1.0, 1.0)
-            least = xp.maximum(least, xp.maximum(equal, 0.0) * step / xp.sqrt(number + 1.0))
+            most = xp.where(equal > 0.0, equal * step, 0.0)
+            least = xp.maximum(least, most / xp.sqrt(number + 1.0))
         others = xp.where(level > 0.0, self.still * level, self.zero)
         return xp.where(xp.logical_and(deviation <= 0.0, least <= 0.0), others, least)
 
@@ -239,7 +240,8 @@ class WindowScaler:
         number = xp.sum(weight, axis=1, keepdims=True)
         count = xp.maximum(number, 1.0)
         values = xp.where(known, seen, 0.0)
-        unit = _or_one(xp.max(xp.abs(values), axis=1, keepdims=True), xp)
+        unit = xp.max(xp.abs(values), axis=1, keepdims=True)
+        unit = xp.where(unit > 0.0, unit, xp.ones_like(unit))
         if self.kind in (None, "mean_abs"):
             level = xp.sum(xp.abs(values) / unit, axis=1, keepdims=True) / count * unit
             return xp.zeros_like(level), level, unit, number
@@ -267,11 +269,6 @@ def _to_float32(values):
     if too_large.any():
         raise ValueError(f"float32 cannot hold the value {values[too_large][0]:g}.")
     return values.astype("float32")
-
-
-def _or_one(x, xp):
-    """Replace values that are not positive by 1."""
-    return xp.where(x > 0.0, x, xp.ones_like(x))
 
 
 def _resolution(x):

@@ -65,8 +65,7 @@ def learn_scales(scaler, panel, ends, context_length):
         context_length: int, number of steps of a window.
     """
     series = np.repeat(np.arange(len(panel)), ends - panel.begins)
-    rows = zip(panel.begins, ends, strict=True)
-    rows = np.concatenate([np.arange(begin, end) for begin, end in rows])
+    rows = np.concatenate([np.arange(*x) for x in zip(panel.begins, ends, strict=True)])
     chosen = slice(None, None, -(-len(rows) // _MAX_WINDOWS) or 1)
     rows, series = rows[chosen], series[chosen]
     steps = rows[:, None] + np.arange(1 - context_length, 1)

@@ -1,5 +1,7 @@
 """Scaling and bounds inside of an exported file, in float32."""
 
+from dataclasses import asdict
+
 import keras
 import numpy as np
 from keras import ops
@@ -56,7 +58,7 @@ def unscaled(predict, model, head, scaler, takes_missing, fill=None):
     else:
         scaler = WindowScaler(None) if scaler is None else scaler
         equivariance = equivariance_of(model, scaler, fill)
-        scale_windows = WindowScaling.of(scaler, not takes_missing, fill)
+        scale_windows = WindowScaling(**asdict(scaler), fill=not takes_missing, gaps=fill)
 
     inside, is_window = least_inputs(model), isinstance(scaler, WindowScaler)
 

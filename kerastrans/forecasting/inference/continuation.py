@@ -16,8 +16,8 @@ class Continuation:
     The model forecasts its number of steps, and paths are drawn from this forecast. Each path is
     appended to the history, and the model forecasts again, until the paths are long enough. The
     spread thus grows with the horizon. Calendar, covariates and bounds are those of later steps,
-    and conformal intervals for the trained number of steps apply to each forecast. The least scale
-    of a window is that of the history.
+    and conformal intervals for the trained number of steps apply to each forecast. The typical
+    step of a series is that of its history.
 
     Args:
         state: `FittedState` with the horizon of its model.
@@ -46,15 +46,12 @@ class Continuation:
         panel, cuts = _extended(windows, chosen, self.prediction_length)
         names = panel.names[:, :].astype(str)
         paths = np.zeros((len(chosen), num_paths, 0, panel.num_channels))
-        least = None
         for block in range(-(-self.prediction_length // steps)):
             copies = num_paths if block else 1
             series = np.repeat(np.arange(len(chosen)), copies)
             here = replace(windows, panel=panel, series=series, cuts=cuts[series] + block * steps)
-            inputs = here.histories(slice(None), self.state.least)
-            if least is None:
-                least = _least_scales(windows, chosen, self.state)
-            inputs |= {name: np.repeat(x, copies, axis=0) for name, x in least.items()}
+            inputs = here.histories()
+            inputs["step"] = np.repeat(windows.steps_of(chosen), copies, axis=0)
             _append(inputs["history"], paths.reshape(len(series), -1, panel.num_channels))
             made = self.forecast(self.state, here, inputs)
             probabilities = self._probabilities(names, num_paths, (seed, block))
@@ -102,10 +99,9 @@ def continue_points(state, windows, prediction_length, forecast):
     steps, chosen = windows.prediction_length, np.arange(len(windows))
     panel, cuts = _extended(windows, chosen, prediction_length)
     points = np.zeros((len(windows), 0, panel.num_channels))
-    least = _least_scales(windows, chosen, state)
     for block in range(-(-prediction_length // steps)):
         here = replace(windows, panel=panel, series=chosen, cuts=cuts + block * steps)
-        inputs = here.histories(slice(None), state.least) | least
+        inputs = here.histories() | {"step": windows.steps_of(chosen)}
         _append(inputs["history"], points)
         made = forecast(state, here, inputs)
         points = np.concatenate([points, made.output.point(made.parameters)], axis=1)
@@ -162,12 +158,6 @@ def _extended(windows, chosen, prediction_length):
     sizes = {"begins": begins, "ends": ends[1:], "cuts": cuts, "first": first}
     names = {"names": panel.names[series], "static": panel.static[series]}
     return replace(panel, **arrays, **sizes, **names), cuts
-
-
-def _least_scales(windows, chosen, state):
-    """Return the inputs for least scales of some windows, which are those of their history."""
-    inputs = windows.histories(chosen, state.least)
-    return {name: inputs[name] for name in ("step", *state.least)}
 
 
 def _append(history, paths):

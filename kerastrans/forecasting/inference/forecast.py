@@ -178,7 +178,7 @@ def _batches(state, windows, order):
         most = max(1, BATCH * SAMPLES_PER_BATCH // state.config.num_samples)
         size = max(x for x in BATCHES if x <= most)
     for start in range(0, len(windows), size):
-        yield windows.histories(order[start : start + size], state.least)
+        yield windows.histories(order[start : start + size])
 
 
 def _run_batches(state, batches):
@@ -251,8 +251,7 @@ def forecast_arrays(state, inputs, at_least=1):
     Args:
         state: `FittedState`.
         inputs: Dict of arrays by the names of the model's inputs, see
-            `Forecaster.forecast_histories`, with or without "step" and the least scales of the
-            windows, see `Windows.histories`.
+            `Forecaster.forecast_histories`, with or without "step", see `Windows.steps_of`.
         at_least: int, smallest size of the batch, see `run_padded`.
 
     Returns:
@@ -274,8 +273,7 @@ def forecast_arrays(state, inputs, at_least=1):
         scale = scaler.statistics(history, least=scale * 0.0)[1]
     others = {x: y for x, y in inputs.items() if x not in ("history", "step")}
     for name, scaler in state.least.items():
-        least = others[name] if name in others else scaler.least_scale(history, step)
-        others[name] = (least / unit).astype(dtype)
+        others[name] = (scaler.least_scale(history, step) / unit).astype(dtype)
     parameters = state.run({"history": relative, **others}, at_least).astype("float64")
     if state.equivariance:
         parameters = state.head.rescale(parameters, pivot, unit)

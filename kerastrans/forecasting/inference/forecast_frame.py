@@ -140,15 +140,13 @@ class Forecasts:
 
     def _warn_of_other_scales(self, low, high):
         """Warn of windows that are far smaller or larger than those of a calibration."""
-        scale = self.scale[:, 0]
-        is_far = (scale > FAR * high) | ((scale < low / FAR) & (scale > 0))
-        if is_far.any():
-            window, i = np.argwhere(is_far)[0]
+        scale = self.units[:, 0]
+        far = self.names[(scale > FAR * high) | (scale < low / FAR)]
+        if len(far):
             warn_user(
-                f"the scales of {is_far.sum()} windows are far from those of the calibration, "
-                f"{low[i]:.3g} to {high[i]:.3g}, so that their intervals may be wrong: "
-                f"{str(self.names[window, i])!r} has {scale[window, i]:.3g}. Calibrate on such "
-                "series too."
+                f"{len(far)} windows have scales far from those of the calibration, "
+                f"{low.min():.3g} to {high.max():.3g}, {str(far[0])!r} is the first: calibrate on "
+                "such series too."
             )
 
     @property

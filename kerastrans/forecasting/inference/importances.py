@@ -29,7 +29,7 @@ def permutation_importances(state, panel, cuts, repeats, seed):
     """
     series = np.tile(np.arange(len(panel)), len(cuts))
     windows = windows_of(state, panel, series, cuts.ravel())
-    inputs = windows.histories(slice(None), state.least)
+    inputs = windows.histories()
     before = _window_errors(state, windows, inputs)
     has_target = np.isfinite(before).reshape(len(cuts), -1).any(axis=1)
     if not has_target.any():

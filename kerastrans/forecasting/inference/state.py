@@ -13,12 +13,7 @@ from kerastrans.data.scaling import WindowScaler
 from kerastrans.data.tables.reading import Reading
 from kerastrans.data.time.clock import Clock
 from kerastrans.data.time.frequency import offset_of
-from kerastrans.decoding.graph import (
-    history_input,
-    inputs_of,
-    is_autoregressive,
-    takes_missing,
-)
+from kerastrans.decoding.graph import history_input, inputs_of, is_autoregressive, takes_missing
 from kerastrans.forecasting.conformal.intervals import ConformalIntervals
 from kerastrans.forecasting.dependence import Dependence
 from kerastrans.forecasting.inference.config import AUTO, Config
@@ -362,7 +357,6 @@ class FittedState:
     def to_dict(self):
         """Return the state as a dict for JSON, without the model, which `from_dict` reads."""
         settings = {name: getattr(self.config, name) for name in RESOLVED}
-        settings["scaler"] = asdict(self.config.scaler)
         settings["model"] = self.config.architecture
         if self.config.architecture is not None:  # a builder's are in the model
             settings["hyperparameters"] = self.config.hyperparameters

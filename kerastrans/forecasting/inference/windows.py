@@ -6,7 +6,7 @@ from kerastrans.decoding.graph import history_input, missing_inputs
 from kerastrans.models.parts.forecast_graph import least_inputs
 
 
-def windows_of(owner, panel, series, cuts, ends=None, weights=None, limits=None, relative=""):
+def windows_of(owner, panel, series, cuts, ends=None, weights=None, limits=None):
     """Return the `Windows` of a panel for a model.
 
     Args:
@@ -17,7 +17,6 @@ def windows_of(owner, panel, series, cuts, ends=None, weights=None, limits=None,
         ends: Rows before which values set the typical step of a series.
         weights: Probabilities of the windows when they are shuffled.
         limits: Rows after the last known target.
-        relative: Equivariance of a model of unscaled windows.
     """
     config, model = owner.config, owner.model
     names = {tensor.name for tensor in model.inputs}
@@ -37,6 +36,6 @@ def windows_of(owner, panel, series, cuts, ends=None, weights=None, limits=None,
         ends=ends,
         weights=weights,
         limits=limits,
-        relative=relative,
+        relative=getattr(owner, "relative", ""),
         least=least_inputs(model),
     )

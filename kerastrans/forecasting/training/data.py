@@ -9,11 +9,7 @@ from kerastrans.data.parquet import list_partitions, read_partition
 from kerastrans.data.series_scales import learn_scales
 from kerastrans.forecasting.inference.reader import Reader
 from kerastrans.forecasting.training.defaults import HeldOut, choose_hold_out, resolve_config
-from kerastrans.forecasting.training.validation import (
-    Validation,
-    check_validation,
-    read_validation,
-)
+from kerastrans.forecasting.training.validation import Validation, check_validation, read_validation
 
 
 @dataclass(frozen=True)

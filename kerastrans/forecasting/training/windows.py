@@ -35,6 +35,8 @@ class TrainingWindows:
         longest: int, number of steps of the longest series.
         zeros: int, number of values that are 0.
         checksum: int, checksum of the data.
+        relative: Equivariance of a model that scales windows by itself, see `Windows`: otherwise
+            the large series would rule the loss of published weights.
 
     Args:
         model: Keras model.
@@ -55,6 +57,9 @@ class TrainingWindows:
                 "be combined: windows are drawn from one file at a time."
             )
         self.config, self.model = data.reader.config, model
+        scaler, loss = self.config.scaler, loss_of(self.config, heads.of(model))
+        is_own = scaler.is_identity and getattr(loss, "error", None) not in RELATIVE
+        self.relative = equivariance_of(model, scaler, self.config.fill) if is_own else ""
         self.data, self.training = data, training
         self.max_validation_windows = max_validation_windows
         self.trained, self.chosen_by, self.faults, self.counts = {}, {}, {}, []
@@ -153,25 +158,13 @@ class TrainingWindows:
         weights = window_weights(self.training.sampling, panel, series, ends)
         is_whole = (cuts + self.config.prediction_length <= ends).all()
         limits = None if is_whole else ends
-        return windows_of(self, panel, series, cuts, ends, weights, limits, self._relative)
+        return windows_of(self, panel, series, cuts, ends, weights, limits)
 
     def _validation(self, panel, series, cuts):
         if self.data.validation is not None:
-            panel, ends = self.data.validation.panel, None
-        else:
-            ends = panel.cuts_without_last(self.data.held_out.steps)[series]
-        return windows_of(self, panel, series, cuts, ends, relative=self._relative)
-
-    @property
-    def _relative(self):
-        """Equivariance of a model that scales windows by itself, whose loss is to be relative too.
-
-        Otherwise the large series of published weights rule the loss.
-        """
-        config = self.config
-        error = getattr(loss_of(config, heads.of(self.model)), "error", None)
-        is_own = config.scaler.is_identity and error not in RELATIVE
-        return equivariance_of(self.model, config.scaler, config.fill) if is_own else ""
+            return windows_of(self, self.data.validation.panel, series, cuts)
+        ends = panel.cuts_without_last(self.data.held_out.steps)[series]
+        return windows_of(self, panel, series, cuts, ends)
 
     def training_rows(self):
         """Yield the training rows of each series, `(time, num_channels)`, NaN where missing."""

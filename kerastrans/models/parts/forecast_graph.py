@@ -29,7 +29,11 @@ class WindowScaling(keras.layers.Layer):
             NaN.
         gaps: Replacement of missing values before the scaling: None, "last" or "zero", see
             `Forecaster`.
-        learnt: Dict of the other fields of the scaler.
+        enough: As in `WindowScaler`, like the following.
+        share: See there.
+        size: See there.
+        still: See there.
+        zero: See there.
 
     Call arguments:
         inputs: `(batch, time, num_channels)`, NaN for missing values.
@@ -49,17 +53,12 @@ class WindowScaling(keras.layers.Layer):
 
     takes_missing = True
 
-    def __init__(self, kind, season=1, fill=False, gaps=None, learnt=None, **kwargs):
+    def __init__(self, kind, season=1, fill=False, gaps=None, **kwargs):
+        learnt = {x: kwargs.pop(x) for x in asdict(WindowScaler()) if x in kwargs}
         super().__init__(**{"dtype": full_precision(), **kwargs})
         check_choice("gaps", gaps, FILLS)
-        self.scaler = WindowScaler(kind, season, **(learnt or {}))
-        self.fill, self.gaps, self.learnt = fill, gaps, learnt
-
-    @classmethod
-    def of(cls, scaler, fill, gaps):
-        """Return the layer of a `WindowScaler`; see the class for the other arguments."""
-        learnt = asdict(scaler)
-        return cls(learnt.pop("kind"), learnt.pop("season"), fill, gaps, learnt)
+        self.scaler = WindowScaler(kind, season, **learnt)
+        self.fill, self.gaps = fill, gaps
 
     def call(self, inputs, least=None):
         least = ops.zeros_like(inputs[:, :1]) if least is None else least
@@ -84,8 +83,8 @@ class WindowScaling(keras.layers.Layer):
         return inputs_shape, (batch, 1, num_channels), (batch, 1, num_channels)
 
     def get_config(self):
-        own = {"kind": self.scaler.kind, "season": self.scaler.season, "fill": self.fill}
-        return {**super().get_config(), **own, "gaps": self.gaps, "learnt": self.learnt}
+        own = {"fill": self.fill, "gaps": self.gaps}
+        return {**super().get_config(), **asdict(self.scaler), **own}
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")
@@ -163,7 +162,7 @@ def forecast_tensors(model, scaler, inputs, fill=None):
     if scaler.is_identity and sees_missing and fill is None:
         scaled, center, scale = history, None, None
     else:
-        layer = WindowScaling.of(scaler, not sees_missing, fill)
+        layer = WindowScaling(**asdict(scaler), fill=not sees_missing, gaps=fill)
         least = inputs.get(LEAST)
         scaled, center, scale = layer(history) if least is None else layer(history, least)
     own = {symbol.name: scaled}
