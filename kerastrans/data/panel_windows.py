@@ -10,7 +10,7 @@ from kerastrans.data.covariates import KINDS
 from kerastrans.data.missing import FILLS, last_rows, last_values
 from kerastrans.data.panel import Panel
 from kerastrans.data.scaling import WindowScaler
-from kerastrans.data.series_scales import series_steps
+from kerastrans.data.series_scales import series_scales
 from kerastrans.utils.validation import check_choice, check_positive_integers
 
 
@@ -35,8 +35,8 @@ class Windows:
             steps. 0 for a model without decoder inputs.
         history: str, name of the model's input of the history.
         missing: Names of the inputs that take NaN for a missing value; in others it is 0.
-        ends: `(windows,)`, row before which a series is used for the typical step of a window, see
-            `series_steps`; each window's cut by default.
+        ends: `(windows,)`, row before which a series is used for the typical scale of a window, see
+            `series_scales`; each window's cut by default.
         weights: `(windows,)`, relative frequency of each window in shuffled batches, see
             `make_batches`.
         limits: `(windows,)`, first row whose targets are unknown; None if all are known.
@@ -132,23 +132,23 @@ class Windows:
 
         Returns:
             Dict of arrays: "history" `(windows, context_length, num_channels)`, float64, NaN where
-            missing; the additional inputs; and "step", see `steps_of`.
+            missing; the additional inputs; and "typical", see `typical_of`.
         """
         numbers = np.arange(len(self))[chosen]
         inputs = self._batch(np, list(self._tables.values()), numbers, is_training=None)
         inputs = inputs if isinstance(inputs, dict) else {self.history: inputs}
         inputs["history"] = inputs.pop(self.history)
-        return {**inputs, "step": self.steps_of(chosen)}
+        return {**inputs, "typical": self.typical_of(chosen)}
 
-    def steps_of(self, chosen=slice(None)):
-        """Return the typical step of the series of some windows, `(windows, 1, num_channels)`."""
-        steps, places = self._steps
-        return steps[places[chosen]][:, None]
+    def typical_of(self, chosen=slice(None)):
+        """Return the scale of the series of some windows, `(windows, 1, num_channels)`."""
+        scales, places = self._typical
+        return scales[places[chosen]][:, None]
 
     @functools.cached_property
-    def _steps(self):
-        """The distinct typical steps of the series, and the place of each window's."""
-        return series_steps(self.panel, self.series, self.cuts if self.ends is None else self.ends)
+    def _typical(self):
+        """The distinct scales of the series, and the place of each window's."""
+        return series_scales(self.panel, self.series, self.cuts if self.ends is None else self.ends)
 
     @functools.cached_property
     def _tables(self):
@@ -161,7 +161,7 @@ class Windows:
             "first": panel.first,
             "values": panel.values,
         }
-        arrays["step"], arrays["step_of"] = self._steps
+        arrays["typical"], arrays["typical_of"] = self._typical
         if self.limits is not None:
             arrays["limits"] = np.asarray(self.limits, "int64")
         if self.fill == "last":
@@ -203,12 +203,15 @@ class Windows:
         x = seen = xp.take(table["values"], rows[:, :past_steps], axis=0)
         # Center and scale come from observed values only: gaps are filled afterwards.
         if is_training is not None:
-            step = xp.take(table["step"], xp.take(table["step_of"], chosen), axis=0)[:, None]
+            typical = xp.take(table["typical"], xp.take(table["typical_of"], chosen), axis=0)
+            typical = typical[:, None]
             scaler = WindowScaler() if self.relative and is_training else self.scaler
-            own = self.scaler.least_scale(seen, step, xp)
+            own = self.scaler.least_scale(seen, typical, xp)
             center, scale = scaler.statistics(seen, xp, own)
             center = center * (0.0 if self.relative == "scale" else 1.0)
-            least = {name: x.least_scale(seen, step, xp) / scale for name, x in self.least.items()}
+            least = {
+                name: x.least_scale(seen, typical, xp) / scale for name, x in self.least.items()
+            }
             seen = self._filled(xp, table, seen, rows[:, :past_steps])
             x = (seen - center) / scale
             if self.history not in self.missing:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kerastrans.data.series_scales import series_steps
+from kerastrans.data.series_scales import series_scales
 
 SAMPLINGS = ("windows", "series", "scale")
 
@@ -37,7 +37,7 @@ def window_weights(sampling, panel, series, ends):
         return None
     if sampling == "series":
         return 1.0 / np.bincount(series)[series]
-    scales, places = series_steps(panel, series, ends, changes=False)
+    scales, places = series_scales(panel, series, ends, "level")
     scales = scales.mean(axis=1)
     if not scales.any():
         return np.ones(len(series))

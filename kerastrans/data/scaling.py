@@ -156,33 +156,33 @@ class WindowScaler:
                 f"steps: context_length must be greater, got {context_length}."
             )
 
-    def least_scale(self, seen, step=None, xp=np):
+    def least_scale(self, seen, typical=None, xp=np):
         """Return the least scale `(batch, 1, num_channels)` of contexts, 0 for a known constant.
 
         - If most values of a context are equal, such as the zeros before a launch or the values of
-          a sensor that is stuck, it is up to `step / sqrt(known + 1)`: the deviation of `known`
-          equal values and one more that differs by a typical step of the series.
+          a sensor that is stuck, it is up to `typical / sqrt(known + 1)`: the deviation of
+          `known` equal values and one more at the typical distance.
         - If there are few known values, it is learnt from other windows, and is the smaller the
           more values there are: no more than `share / known` of their level, 0 for `enough` values.
-        - If all values are equal, and the series has no step, it is what `still` or `zero` says.
+        - If all values are equal, and the series is alike or not known, `still` or `zero` says.
 
         Args:
             seen: Array or tensor `(batch, time, num_channels)`, the contexts in the units of the
                 series, NaN for missing values.
-            step: Mean change of the series from one step to the next, `(batch, 1, num_channels)`,
-                see `series_steps`, 0 if it is not known; None if no series is known.
+            typical: Standard deviation of the whole series, `(batch, 1, num_channels)`, see
+                `series_scales`; None if no series is known.
             xp: Module that computes: NumPy, TensorFlow's NumPy, or `keras.ops`.
         """
         _, deviation, _, number = WindowScaler()._measured(seen, xp)
         level = WindowScaler("mean_abs")._measured(seen, xp)[1]
         more = 1.0 / xp.maximum(number, 1.0) - 1.0 / min(self.enough, seen.shape[1])
         least = xp.maximum(more, 0.0) * xp.where(level > 0.0, self.share * level, self.size)
-        if step is not None:
+        if typical is not None:
             same = xp.where(seen[:, 1:] == seen[:, :-1], 1.0, 0.0)  # NaN equals nothing
             both = xp.where(xp.isnan(seen[:, 1:] - seen[:, :-1]), 0.0, 1.0)
             pairs, same = (xp.sum(x, axis=1, keepdims=True) for x in (both, same))
             equal = xp.where(pairs > 0.0, 2.0 * same / xp.maximum(pairs, 1.0) - 1.0, 1.0)
-            most = xp.where(equal > 0.0, equal * step, 0.0)
+            most = xp.where(equal > 0.0, equal * typical, 0.0)
             least = xp.maximum(least, most / xp.sqrt(number + 1.0))
         others = xp.where(level > 0.0, self.still * level, self.zero)
         return xp.where(xp.logical_and(deviation <= 0.0, least <= 0.0), others, least)
@@ -224,14 +224,14 @@ class WindowScaler:
         center = xp.where(is_settled, value, center)
         return center, xp.where(is_settled, xp.zeros_like(scale), scale)
 
-    def error_scale(self, seen, step=None, xp=np):
+    def error_scale(self, seen, typical=None, xp=np):
         """Return the scale of the errors of forecasts, `(batch, 1, num_channels)`.
 
         It is the standard deviation of the context, at least its `least_scale`, whatever the kind
         of the scaler is, and 0 for a constant. See `least_scale` for the arguments.
         """
         deviation = WindowScaler()._measured(seen, xp)[1]
-        return xp.maximum(deviation, self.least_scale(seen, step, xp))
+        return xp.maximum(deviation, self.least_scale(seen, typical, xp))
 
     def _measured(self, seen, xp):
         """Return centre, scale, magnitude (1 instead of 0) and number of known values."""

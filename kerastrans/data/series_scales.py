@@ -1,4 +1,4 @@
-"""What the windows of a series are measured by: the steps of whole series, and other windows."""
+"""What windows are measured by if they say little: their whole series, and other windows."""
 
 from dataclasses import replace
 
@@ -11,48 +11,60 @@ _MAX_WINDOWS = 4096  # number of windows whose scales are compared
 
 
 @np.errstate(over="ignore", invalid="ignore")  # readers refuse values that float32 cannot hold
-def series_steps(panel, series, ends, changes=True):
-    """Return the mean change from one step to the next of each window's series before a row.
-
-    Unlike a standard deviation, it does not grow with the length of a series that wanders.
+def series_scales(panel, series, ends, kind="deviation"):
+    """Return the scale of all known values of each window's series before a row.
 
     Args:
         panel: `Panel`.
         series: `(windows,)`, series of each window.
         ends: `(windows,)`, first row that is not used: the end of the training rows, or the cut of
             the window.
-        changes: bool, False for the mean absolute value instead of the mean absolute change.
+        kind: "deviation" for the standard deviation, "change" for the mean absolute change from one
+            step to the next, or "level" for the mean absolute value.
 
     Returns:
-        `(steps, places)`: the distinct mean absolute changes `(distinct, num_channels)` in the
-        units of the series, 0 if no change is known, and the place of each window's change among
-        them, `(windows,)`.
+        `(scales, places)`: the distinct scales `(distinct, num_channels)` in the units of the
+        series, 0 without a scale, and the place of each window's scale among them, `(windows,)`.
 
     Example:
         >>> import pandas as pd
         >>> from kerastrans.data import read_panel
         >>> dates = pd.date_range("2024-01-01", periods=4)
         >>> panel = read_panel(pd.DataFrame({"load": [1.0, 3.0, 1.0, 3.0]}, dates))
-        >>> steps, _ = series_steps(panel, np.array([0]), panel.cuts)
-        >>> steps
-        array([[2.]])
+        >>> scales, _ = series_scales(panel, np.array([0]), panel.cuts)
+        >>> scales
+        array([[1.]])
     """
     # Each distinct pair of a series and an end is measured once; one number identifies a pair.
     size = len(panel.values) + 1
     pairs, places = np.unique(series * size + ends, return_inverse=True)
     numbers, firsts = np.unique(pairs // size, return_index=True)
     lengths = pairs % size - panel.begins[pairs // size]
-    means = np.zeros((len(pairs), panel.num_channels))
+    scales = np.zeros((len(pairs), panel.num_channels))
     for number, first, last in zip(numbers, firsts, [*firsts[1:], len(pairs)], strict=True):
         begin, counts = panel.begins[number], lengths[first:last]
-        seen = panel.values[begin : begin + counts[-1]]
-        seen = np.abs(np.diff(seen, axis=0, prepend=np.nan) if changes else seen)
-        known = ~np.isnan(seen)
-        unit = np.where(known, seen, 0.0).max(axis=0, initial=np.finfo("float64").tiny)
-        total = np.cumsum(np.where(known, seen / unit, 0.0), axis=0)  # it does not overflow
-        sums = total / np.maximum(np.cumsum(known, axis=0), 1) * unit
-        means[first:last][counts > 0] = sums[counts[counts > 0] - 1]
-    return means, places
+        if (length := counts[-1]) > 0:
+            found = _expanding_scales(panel.values[begin : begin + length], kind)
+            scales[first:last][counts > 0] = found[counts[counts > 0] - 1]
+    return scales, places
+
+
+def _expanding_scales(values, kind):
+    """Return the scales of the rows up to each row of a series `(rows, num_channels)`."""
+    if kind == "change":
+        values = np.abs(np.diff(values, axis=0, prepend=np.nan))
+    known = ~np.isnan(values)
+    # Relative to the first value, and in units of the largest: neither is a small deviation lost
+    # in a large level, nor do squares overflow.
+    if kind == "deviation":
+        values = values - np.take_along_axis(values, known.argmax(axis=0)[None], axis=0)
+    values = np.where(known, values, 0.0)
+    unit = np.abs(values).max(axis=0, initial=np.finfo("float64").tiny)
+    count = np.maximum(np.cumsum(known, axis=0), 1)
+    if kind != "deviation":
+        return np.cumsum(np.abs(values / unit), axis=0) / count * unit
+    mean, square = (np.cumsum((values / unit) ** n, axis=0) / count for n in (1, 2))
+    return np.sqrt(np.maximum(square - mean**2, 0.0)) * unit
 
 
 def learn_scales(scaler, panel, ends, context_length):
@@ -74,7 +86,7 @@ def learn_scales(scaler, panel, ends, context_length):
     scale, level = (WindowScaler(x)._measured(seen, np)[1] for x in ("standard", "mean_abs"))
     moves, zeros, enough = scale > 0, level == 0, max(ENOUGH, season_of(panel.clock.freq))
     still = ~moves & (number >= min(enough, context_length))
-    found, places = series_steps(panel, series, ends[series])
+    found, places = series_scales(panel, series, ends[series])
     least, level = found[places][:, None] / np.sqrt(number + 1.0), np.where(zeros, 1.0, level)
     parts = {
         "share": (np.median, scale / level, moves),

@@ -65,7 +65,7 @@ def unscaled(predict, model, head, scaler, takes_missing, fill=None):
     def function(inputs):
         raw = inputs["history"]
         history, pivot, unit = pivot_windows(raw, equivariance, ops)
-        # The series of a window, and thus its typical step, is not known in a file.
+        # The series of a window, and thus its typical scale, is not known in a file.
         least = [scaler.least_scale(raw, xp=ops) / unit] if is_window else []
         x, center, scale = scale_windows(history, *least)
         inner = {name: y.least_scale(raw, xp=ops) / unit for name, y in inside.items()}

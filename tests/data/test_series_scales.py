@@ -4,28 +4,37 @@ import pytest
 
 from kerastrans.data import WindowScaler
 from kerastrans.data.panel import read_panel
-from kerastrans.data.series_scales import learn_scales, series_steps
+from kerastrans.data.series_scales import learn_scales, series_scales
 from tests.helpers.frames import long_frame
 
+MEASURES = {
+    "deviation": lambda x: np.nanstd(x, axis=0),
+    "change": lambda x: np.nanmean(np.abs(np.diff(x, axis=0)), axis=0),
+    "level": lambda x: np.nanmean(np.abs(x), axis=0),
+}
 
-@pytest.mark.parametrize("changes", [True, False])
-def test_series_steps_use_all_rows_before_the_end(changes):
+
+@pytest.mark.parametrize("kind", MEASURES)
+@pytest.mark.filterwarnings("ignore:Mean of empty slice:RuntimeWarning")
+def test_series_scales_use_all_rows_before_the_end(kind):
     lengths = [3, 400, 40, 41, 7, 90]
     frame = long_frame(lengths)
     frame.loc[frame.sample(frac=0.2, random_state=0).index, "y"] = np.nan
     panel = read_panel(frame)
     series = np.array([1, 0, 1, 2, 3, 4, 5, 1])
     ends = panel.begins[series] + np.array([400, 3, 17, 40, 2, 7, 50, 17])
-    steps, places = series_steps(panel, series, ends, changes)
-    assert len(steps) == 7  # two windows share theirs
+    scales, places = series_scales(panel, series, ends, kind)
+    assert len(scales) == 7  # two windows share theirs
     for i, (number, end) in enumerate(zip(series, ends, strict=True)):
-        values = panel.values[panel.begins[number] : end, 0]
-        found = np.abs(np.diff(values) if changes else values)
-        wanted = np.nanmean(found) if np.isfinite(found).any() else 0
-        assert steps[places[i], 0] == pytest.approx(wanted)
+        values = panel.values[panel.begins[number] : end]
+        wanted = np.nan_to_num(MEASURES[kind](values)).item()
+        assert scales[places[i], 0] == pytest.approx(wanted)
 
 
-def test_the_steps_of_many_ends_are_those_of_the_rows_up_to_each():
+@pytest.mark.parametrize("kind", MEASURES)
+@pytest.mark.filterwarnings("ignore:.* empty slice:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore:Degrees of freedom:RuntimeWarning")
+def test_the_scales_of_many_ends_are_those_of_the_rows_up_to_each(kind):
     rng, length = np.random.default_rng(0), 300
     columns = {
         "a large level": 1e9 + rng.normal(0, 1e-3, length),
@@ -36,28 +45,31 @@ def test_the_steps_of_many_ends_are_those_of_the_rows_up_to_each():
     }
     panel = read_panel(pd.DataFrame(columns, pd.date_range("2024-01-01", periods=length)))
     ends = panel.begins[0] + np.arange(length + 1)
-    steps, places = series_steps(panel, np.zeros(length + 1, int), ends)
+    scales, places = series_scales(panel, np.zeros(length + 1, int), ends, kind)
+    assert kind == "level" or (scales[places[:100], 1] == 0).all()
     for cut in (0, 1, 2, 9, 150, 202, 300):
-        seen = pd.DataFrame(panel.values[panel.begins[0] : panel.begins[0] + cut])
-        wanted = seen.diff().abs().mean().fillna(0) if cut else np.zeros(5)
-        np.testing.assert_allclose(steps[places[cut]], wanted, rtol=1e-12)
+        seen = panel.values[panel.begins[0] : panel.begins[0] + cut]
+        wanted = np.nan_to_num(MEASURES[kind](seen)) if cut else np.zeros(5)
+        # Relative to the level, as `np.nanstd` takes no first value off.
+        tolerance = 1e-15 * np.nan_to_num(np.abs(seen)).max(axis=0, initial=0.0)
+        assert (np.abs(scales[places[cut]] - wanted) <= 1e-10 * wanted + tolerance).all()
 
 
-def test_constant_or_empty_series_has_no_step():
+def test_constant_or_empty_series_has_no_scale():
     frame = long_frame([30, 30])
     frame.loc[frame["unique_id"] == "s1", "y"] = 4.0
     panel = read_panel(frame)
     ends = np.array([panel.begins[0], panel.cuts[1]])
-    steps, places = series_steps(panel, np.array([0, 1]), ends)
-    np.testing.assert_array_equal(steps[places], [[0.0], [0.0]])
+    scales, places = series_scales(panel, np.array([0, 1]), ends)
+    np.testing.assert_array_equal(scales[places], [[0.0], [0.0]])
 
 
-def least(values, step=None, **learnt):
+def least(values, typical=None, **learnt):
     values = np.asarray(values, float)[None, :, None]
-    return WindowScaler(**learnt).least_scale(values, step).item()
+    return WindowScaler(**learnt).least_scale(values, typical).item()
 
 
-def test_context_whose_values_are_nearly_all_equal_has_the_step_of_the_series():
+def test_context_whose_values_are_nearly_all_equal_has_the_scale_of_the_series():
     still = [5.0] * 24
     assert least(still, 10.0) == pytest.approx(10 / 5)
     assert least([np.nan] * 21 + still[:3], 10.0) == pytest.approx(10 / 2)
@@ -107,15 +119,15 @@ def test_scales_of_few_values_and_of_constants_are_learnt_from_the_panel():
     assert found.enough == 20
     assert 0.05 < found.share < 1
     assert 1 < found.size < 10
-    counts = {"constant": 120 - 19, "jump": 2 * 60 - 19 - 29}
-    counts["jump"] = (60 - 19) + (60 - 29)  # windows that see one level only
+    # The windows of the constant, and those of the jump that see one level only.
+    count = (120 - 19) + (60 - 19) + (60 - 29)
     known = np.minimum(np.arange(20, 61), 30)
     after = np.full(60 - 29, 30)
-    scales = 10 / 119 / np.sqrt(np.append(known, after) + 1)
+    scales = 5 / np.sqrt(np.append(known, after) + 1)
     levels = np.append(np.full(len(known), 40), np.full(len(after), 50))
-    wanted = (scales / levels).sum() / sum(counts.values())
+    wanted = (scales / levels).sum() / count
     assert found.still == pytest.approx(wanted)
-    zeros = (7 * 59 / 119) / np.sqrt(known + 1)
-    assert found.zero == pytest.approx(zeros.mean(), rel=0.05)
+    zeros = launch.std() / np.sqrt(np.append(known, 30) + 1)  # the first step is 0 too
+    assert found.zero == pytest.approx(zeros.mean())
     calm = learn_scales(WindowScaler(), read_panel(frame[names == "constant"]), panel.cuts[:1], 30)
     assert (calm.still, calm.zero, calm.share) == (0.0, 0.0, 0.0)

@@ -128,11 +128,11 @@ def read_outputs(forecaster, outputs):
 def model_inputs(forecaster):
     """Return the last windows of the series, as arrays by the names of the model's inputs.
 
-    The typical steps of the series are left out: neither arrays nor requests have series.
+    The typical scales of the series are left out: neither arrays nor requests have series.
     """
     panel = forecaster.reader.panel(WIDE if forecaster.fitted.channels else LONG)
     windows = windows_of(forecaster.fitted, panel, np.arange(len(panel)), panel.cuts).histories()
-    return {name: x for name, x in windows.items() if name != "step"}
+    return {name: x for name, x in windows.items() if name != "typical"}
 
 
 def file_inputs(forecaster):

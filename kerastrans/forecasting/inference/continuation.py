@@ -17,7 +17,7 @@ class Continuation:
     appended to the history, and the model forecasts again, until the paths are long enough. The
     spread thus grows with the horizon. Calendar, covariates and bounds are those of later steps,
     and conformal intervals for the trained number of steps apply to each forecast. The typical
-    step of a series is that of its history.
+    scale of a series is that of its history.
 
     Args:
         state: `FittedState` with the horizon of its model.
@@ -51,7 +51,7 @@ class Continuation:
             series = np.repeat(np.arange(len(chosen)), copies)
             here = replace(windows, panel=panel, series=series, cuts=cuts[series] + block * steps)
             inputs = here.histories()
-            inputs["step"] = np.repeat(windows.steps_of(chosen), copies, axis=0)
+            inputs["typical"] = np.repeat(windows.typical_of(chosen), copies, axis=0)
             _append(inputs["history"], paths.reshape(len(series), -1, panel.num_channels))
             made = self.forecast(self.state, here, inputs)
             probabilities = self._probabilities(names, num_paths, (seed, block))
@@ -101,7 +101,7 @@ def continue_points(state, windows, prediction_length, forecast):
     points = np.zeros((len(windows), 0, panel.num_channels))
     for block in range(-(-prediction_length // steps)):
         here = replace(windows, panel=panel, series=chosen, cuts=cuts + block * steps)
-        inputs = here.histories() | {"step": windows.steps_of(chosen)}
+        inputs = here.histories() | {"typical": windows.typical_of(chosen)}
         _append(inputs["history"], points)
         made = forecast(state, here, inputs)
         points = np.concatenate([points, made.output.point(made.parameters)], axis=1)

@@ -251,7 +251,8 @@ def forecast_arrays(state, inputs, at_least=1):
     Args:
         state: `FittedState`.
         inputs: Dict of arrays by the names of the model's inputs, see
-            `Forecaster.forecast_histories`, with or without "step", see `Windows.steps_of`.
+            `Forecaster.forecast_histories`, with or without "typical", see
+            `Windows.typical_of`.
         at_least: int, smallest size of the batch, see `run_padded`.
 
     Returns:
@@ -267,13 +268,13 @@ def forecast_arrays(state, inputs, at_least=1):
         relative = relative.astype(dtype)
     if np.isinf(relative).any():
         raise ValueError("history has values that float32 cannot hold.")
-    step, scaler = inputs.get("step"), state.config.scaler
-    scale = scaler.error_scale(history, step)
+    typical, scaler = inputs.get("typical"), state.config.scaler
+    scale = scaler.error_scale(history, typical)
     if state.intervals is not None and state.intervals.scales is None:  # of version 0.3
         scale = scaler.statistics(history, least=scale * 0.0)[1]
-    others = {x: y for x, y in inputs.items() if x not in ("history", "step")}
+    others = {x: y for x, y in inputs.items() if x not in ("history", "typical")}
     for name, scaler in state.least.items():
-        others[name] = (scaler.least_scale(history, step) / unit).astype(dtype)
+        others[name] = (scaler.least_scale(history, typical) / unit).astype(dtype)
     parameters = state.run({"history": relative, **others}, at_least).astype("float64")
     if state.equivariance:
         parameters = state.head.rescale(parameters, pivot, unit)

@@ -14,7 +14,7 @@ def windows_of(owner, panel, series, cuts, ends=None, weights=None, limits=None)
         panel: `Panel`.
         series: Array `(windows,)`, see `Windows`, as the following.
         cuts: Row of each first target.
-        ends: Rows before which values set the typical step of a series.
+        ends: Rows before which values set the typical scale of a series.
         weights: Probabilities of the windows when they are shuffled.
         limits: Rows after the last known target.
     """

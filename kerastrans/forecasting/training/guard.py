@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kerastrans.data.series_scales import series_steps
+from kerastrans.data.series_scales import series_scales
 from kerastrans.forecasting.inference.forecast import forecast_windows
 from kerastrans.forecasting.inference.state import FittedState
 from kerastrans.forecasting.inference.windows import windows_of
@@ -65,7 +65,7 @@ class Guard:
         parts = reader.clock, reader.covariates, reader.channels
         self.state, self.held_out = FittedState(windows.config, windows.model, *parts), held_out
         ends = held_out.cuts if held_out.ends is None else held_out.ends
-        steps, places = series_steps(held_out.panel, held_out.series, ends)
+        steps, places = series_scales(held_out.panel, held_out.series, ends, "change")
         self.scales = np.where(steps > 0, steps, np.nan)[places][:, None]
         self.levels = np.asarray((rival or self.state).head.levels)
         self.before = self._losses(rival or self.state)
