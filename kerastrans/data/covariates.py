@@ -11,6 +11,7 @@ from kerastrans.utils.user_warnings import warn_user
 from kerastrans.utils.validation import list_names, quote
 
 KINDS = ("past", "future", "static")
+FAR = 3  # times the distance of training rows from their mean
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,10 @@ class Column:
 
     Attributes:
         name: Name of the column.
-        mean, std: Mean and standard deviation of the training rows of a numeric column.
+        mean, std: Mean and standard deviation of the training rows of a numeric column. Published
+            weights have 0 and 1: the values of each series are less their mean, see `centered`.
+        reach: Largest distance of a training row from the mean, in standard deviations; None if it
+            is not known.
         categories: Categories in the training rows of any other column, as text. The code of a
             category is its place in this list plus 1; an unknown or missing category is 0.
     """
@@ -28,6 +32,7 @@ class Column:
     mean: float = 0.0
     std: float = 1.0
     categories: tuple | None = None
+    reach: float | None = None
 
     @classmethod
     def of(cls, column, name):
@@ -43,7 +48,13 @@ class Column:
         if not len(values):
             raise ValueError(f"covariate {name!r} has no finite value in the training rows.")
         scaler = StandardScaler.fit(values[:, None])
-        return cls(name, scaler.mean.item(), scaler.std.item())
+        reach = np.abs((values - scaler.mean) / scaler.std).max().item()
+        return cls(name, scaler.mean.item(), scaler.std.item(), reach=reach)
+
+    @property
+    def is_fitted(self):
+        """False for the numbers of published weights, which fit no encoding."""
+        return self != Column(self.name)
 
     @property
     def size(self):
@@ -51,14 +62,17 @@ class Column:
         return 0 if self.categories is None else len(self.categories) + 1
 
     def encode(self, column):
-        """Return the encoded values `(rows,)`, float32; a missing number stays NaN."""
+        """Return the encoded values `(rows,)`; a missing number stays NaN.
+
+        They are float32, or float64 numbers of published weights, which are not centred yet.
+        """
         if self.categories is not None:
             categories = pd.Index(self.categories, dtype=object)
             codes = categories.get_indexer(self._as_text(column)) + 1
             return np.where(column.isna(), 0, codes).astype("float32")
         if not pd.api.types.is_numeric_dtype(column):
             hint = ""
-            if self == Column(self.name):  # published weights fit no encoding
+            if not self.is_fitted:
                 hint = " Give its texts as categories of from_pretrained, or with --categories."
             wrong = column[pd.to_numeric(column, errors="coerce").isna() & column.notna()]
             example = column.iloc[0] if wrong.empty else wrong.iloc[0]
@@ -74,7 +88,7 @@ class Column:
                 f"covariate {self.name!r} has the value {values[np.isinf(scaled)][0]}, too large "
                 f"for a mean of {self.mean:g} and a deviation of {self.std:g} in training."
             )
-        return scaled
+        return scaled if self.is_fitted else values
 
     def _as_text(self, column):
         """The values as text: of booleans however a file or database has them, of 1.0 as "1"."""
@@ -152,11 +166,13 @@ class Covariates:
             tuple(Column.of(frame[column.name][rows], column.name) for column in kind)
             for kind in (self.past, self.future)
         )
+        for name in (x.name for x in (*past, *future) if x.reach == 0):
+            warn_user(f"covariate {name!r} never changes in the training rows: leave it out.")
         fixed = tuple(Column.of(static[column.name], column.name) for column in self.static)
         return Covariates(past, future, fixed)
 
     def encode(self, frame, kind):
-        """Return the encoded columns of one kind, `(rows, columns)`, float32."""
+        """Return the encoded columns of one kind, `(rows, columns)`, see `Column.encode`."""
         columns = getattr(self, kind)
         missing = [c.name for c in columns if c.name not in frame.columns]
         if missing:
@@ -175,15 +191,32 @@ class Covariates:
                     f"covariate {column.name!r} has no value that was seen in training, got "
                     f"{values.iloc[0]}; known are {known}."
                 )
-            new = (
-                frame[column.name][(code == 0) & frame[column.name].notna()] if column.size else ()
-            )
+            is_new, how, then = code == 0, "that were not seen", ": they are read as missing"
+            if not column.size:
+                is_new = np.abs(code) > FAR * (np.inf if column.reach is None else column.reach)
+                how, then = "far outside of those", ""
+            new = frame[column.name][is_new & frame[column.name].notna()]
             if len(new):
-                warn_user(
-                    f"covariate {column.name!r} has {len(new)} values that were not seen in "
-                    f"training, such as {quote(new.iloc[0])}: they are read as missing."
-                )
+                text = f"covariate {column.name!r} has {len(new)} values {how} in training, such as"
+                warn_user(f"{text} {quote(new.tolist()[0])}{then}.")
         return np.stack(codes, axis=-1)
+
+    def centered(self, values, kind, begins):
+        """Return encoded columns of series as float32, those of published weights less their mean.
+
+        Args:
+            values: `(rows, columns)`, encoded columns of one kind, series by series.
+            kind: "past" or "future".
+            begins: `(series,)`, first row of each series.
+        """
+        is_raw = np.array([not x.is_fitted for x in getattr(self, kind)], bool)
+        if not is_raw.any():
+            return values
+        known = np.isfinite(values) & is_raw
+        total, number = np.add.reduceat([np.where(known, values, 0.0), known], begins, axis=1)
+        lengths = np.diff(begins, append=len(values))
+        means = (total / np.maximum(number, 1)).repeat(lengths, axis=0)
+        return (values - means).astype("float32")
 
     def find_static(self, static, names):
         """Return the row of each series in the frame of static covariates, -1 if it has none.

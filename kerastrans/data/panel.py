@@ -226,7 +226,10 @@ def read_panel(
         is_training_row = np.empty(len(frame), bool)  # the frame is not sorted
         is_training_row[order] = _is_training_row(codes, numbers, held_out)
         covariates = covariates.read(frame, static, is_training_row)
-    past, known = (covariates.encode(frame, kind)[order] for kind in ("past", "future"))
+    past, known = (
+        covariates.centered(covariates.encode(frame, kind)[order], kind, begins)
+        for kind in ("past", "future")
+    )
     encoded = covariates.encode_static(static, places)
     columns = values, past, known, read_limits(frame, limits)[order]
     (*arrays, limits), starts, ends, first = _lay_out(columns, numbers, begins, ends, keep)

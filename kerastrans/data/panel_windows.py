@@ -40,8 +40,11 @@ class Windows:
         weights: `(windows,)`, relative frequency of each window in shuffled batches, see
             `make_batches`.
         limits: `(windows,)`, first row whose targets are unknown; None if all are known.
-        typical: Dict of the names of the model's inputs for the typical scale of each window's
-            series -> the `WindowScaler` that measures it.
+        relative: Equivariance of a model of unscaled windows, see `kerastrans.data.pivot`: windows
+            and targets of batches are then relative to the scale of errors, so that the loss is; ""
+            to leave them as they are.
+        least: Dict of the names of the model's inputs for least scales -> the `WindowScaler` that
+            measures them.
 
     Raises:
         ValueError: If a length is below 1, the fill is unknown, or the scaler cannot use the
@@ -74,7 +77,8 @@ class Windows:
     ends: np.ndarray | None = None
     weights: np.ndarray | None = None
     limits: np.ndarray | None = None
-    typical: dict = field(default_factory=dict)
+    relative: str = ""
+    least: dict = field(default_factory=dict)
 
     def __post_init__(self):
         check_positive_integers(
@@ -120,34 +124,31 @@ class Windows:
             )
         return inputs, scales
 
-    def histories(self, chosen=slice(None), scalers=None):
+    def histories(self, chosen=slice(None)):
         """Return the raw histories of some windows, as the graph around a model takes them.
 
         Args:
             chosen: Index or slice of the windows.
-            scalers: Dict of a name -> the `WindowScaler` that measures typical scales.
 
         Returns:
             Dict of arrays: "history" `(windows, context_length, num_channels)`, float64, NaN where
-            missing; the additional inputs; and under the names of `scalers` the typical scale of
-            each window's series, `(windows, 1, num_channels)`.
+            missing; the additional inputs; and "typical", see `typical_of`.
         """
         numbers = np.arange(len(self))[chosen]
         inputs = self._batch(np, list(self._tables.values()), numbers, is_training=None)
         inputs = inputs if isinstance(inputs, dict) else {self.history: inputs}
         inputs["history"] = inputs.pop(self.history)
-        for name, scaler in (scalers or {}).items():
-            scales, places = self._typical(scaler)
-            inputs[name] = scales[places[chosen]][:, None]
-        return inputs
+        return {**inputs, "typical": self.typical_of(chosen)}
 
-    def _typical(self, scaler):
-        """Return the typical scales of a scaler and the place of each window's; computed once."""
-        known = self.__dict__.setdefault("_typical_scales", {})
-        if scaler not in known:
-            ends = self.cuts if self.ends is None else self.ends
-            known[scaler] = series_scales(self.panel, scaler, self.series, ends)
-        return known[scaler]
+    def typical_of(self, chosen=slice(None)):
+        """Return the scale of the series of some windows, `(windows, 1, num_channels)`."""
+        scales, places = self._typical
+        return scales[places[chosen]][:, None]
+
+    @functools.cached_property
+    def _typical(self):
+        """The distinct scales of the series, and the place of each window's."""
+        return series_scales(self.panel, self.series, self.cuts if self.ends is None else self.ends)
 
     @functools.cached_property
     def _tables(self):
@@ -160,9 +161,7 @@ class Windows:
             "first": panel.first,
             "values": panel.values,
         }
-        scalers = {"typical": self.scaler, **self.typical}
-        for name, scaler in scalers.items():
-            arrays[name], arrays[f"{name}_of"] = self._typical(scaler)
+        arrays["typical"], arrays["typical_of"] = self._typical
         if self.limits is not None:
             arrays["limits"] = np.asarray(self.limits, "int64")
         if self.fill == "last":
@@ -205,7 +204,14 @@ class Windows:
         # Center and scale come from observed values only: gaps are filled afterwards.
         if is_training is not None:
             typical = xp.take(table["typical"], xp.take(table["typical_of"], chosen), axis=0)
-            center, scale = self.scaler.statistics(seen, xp, typical[:, None])
+            typical = typical[:, None]
+            scaler = WindowScaler() if self.relative and is_training else self.scaler
+            own = self.scaler.least_scale(seen, typical, xp)
+            center, scale = scaler.statistics(seen, xp, own)
+            center = center * (0.0 if self.relative == "scale" else 1.0)
+            least = {
+                name: x.least_scale(seen, typical, xp) / scale for name, x in self.least.items()
+            }
             seen = self._filled(xp, table, seen, rows[:, :past_steps])
             x = (seen - center) / scale
             if self.history not in self.missing:
@@ -226,9 +232,8 @@ class Windows:
             inputs["future_covariates"] = xp.concatenate(future, axis=-1)
         if "static" in table:
             inputs["static_covariates"] = xp.take(table["static"], series, axis=0)
-        for name in self.typical:
-            scales = xp.take(table[name], xp.take(table[f"{name}_of"], chosen), axis=0)
-            inputs[name] = xp.asarray(scales[:, None], dtype=x.dtype)
+        if is_training is not None:
+            inputs |= {name: xp.asarray(scale, dtype=x.dtype) for name, scale in least.items()}
         if self.position:
             inputs["position"] = xp.asarray(numbers - past_steps, dtype="int32")
         if len(inputs) == 1 and not self.decoder_patch:

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from kerastrans.data.scaling import WindowScaler
 from kerastrans.data.series_scales import series_scales
 
 SAMPLINGS = ("windows", "series", "scale")
@@ -38,7 +37,7 @@ def window_weights(sampling, panel, series, ends):
         return None
     if sampling == "series":
         return 1.0 / np.bincount(series)[series]
-    scales, places = series_scales(panel, WindowScaler("mean_abs"), series, ends)
+    scales, places = series_scales(panel, series, ends, "level")
     scales = scales.mean(axis=1)
     if not scales.any():
         return np.ones(len(series))

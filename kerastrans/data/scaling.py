@@ -1,6 +1,6 @@
 """Standardisation with statistics of the training rows, or of the context of each window."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -8,6 +8,7 @@ from kerastrans.utils.validation import check_choice, check_positive_integers
 
 SCALERS = (None, "standard", "mean_abs", "mase")
 LEAST_SPACINGS = 4  # a deviation of less than as many spacings of the values counts as 0
+ENOUGH = 20  # known values, all equal, that show a constant, if they also show a season
 SHIFTING = ("standard", "mase")  # kinds that shift values, so that zeros do not stay zero
 
 
@@ -60,7 +61,7 @@ class StandardScaler:
         std = peak * shifted.std(axis=0)
         return cls(values[0] + peak * shifted.mean(axis=0), np.where(std > 0, std, 1.0))
 
-    def statistics(self, seen, xp=np, typical=0.0):
+    def statistics(self, seen, xp=np, least=0.0):
         """Return centre and scale of every window, `(1, 1, num_channels)`, float32."""
         return tuple(x[None, None].astype("float32") for x in (self.mean, self.std))
 
@@ -98,6 +99,12 @@ class WindowScaler:
         kind: "standard" (mean and standard deviation), "mean_abs" (mean absolute value), "mase"
             (mean, and the mean absolute seasonal difference), or None to leave windows unscaled.
         season: int, number of steps in the season of "mase", less than the context length.
+        enough: int, number of known values, all equal, that show a constant. This and the following
+            are learnt from training rows by `kerastrans.data.series_scales.learn_scales`.
+        share: float, median standard deviation of a window, as a share of its mean absolute value.
+        size: float, median standard deviation of a window, in units of the series.
+        still: float, mean least scale of the windows of constants, as a share of the constant.
+        zero: float, mean least scale of the windows of zeros, in units of the series.
 
     Example:
         >>> import numpy as np
@@ -108,6 +115,11 @@ class WindowScaler:
 
     kind: str | None = "standard"
     season: int = 1
+    enough: int = field(default=ENOUGH, repr=False)
+    share: float = field(default=0.0, repr=False)
+    size: float = field(default=0.0, repr=False)
+    still: float = field(default=0.0, repr=False)
+    zero: float = field(default=0.0, repr=False)
 
     @property
     def is_identity(self):
@@ -144,26 +156,82 @@ class WindowScaler:
                 f"steps: context_length must be greater, got {context_length}."
             )
 
-    def statistics(self, seen, xp=np, typical=0.0):
+    def least_scale(self, seen, typical=None, xp=np):
+        """Return the least scale `(batch, 1, num_channels)` of contexts, 0 for a known constant.
+
+        - If most values of a context are equal, such as the zeros before a launch or the values of
+          a sensor that is stuck, it is up to `typical / sqrt(known + 1)`: the deviation of
+          `known` equal values and one more at the typical distance.
+        - If there are few known values, it is learnt from other windows, and is the smaller the
+          more values there are: no more than `share / known` of their level, 0 for `enough` values.
+        - If all values are equal, and the series is alike or not known, `still` or `zero` says.
+
+        Args:
+            seen: Array or tensor `(batch, time, num_channels)`, the contexts in the units of the
+                series, NaN for missing values.
+            typical: Standard deviation of the whole series, `(batch, 1, num_channels)`, see
+                `series_scales`; None if no series is known.
+            xp: Module that computes: NumPy, TensorFlow's NumPy, or `keras.ops`.
+        """
+        _, deviation, _, number = WindowScaler()._measured(seen, xp)
+        level = WindowScaler("mean_abs")._measured(seen, xp)[1]
+        more = 1.0 / xp.maximum(number, 1.0) - 1.0 / min(self.enough, seen.shape[1])
+        least = xp.maximum(more, 0.0) * xp.where(level > 0.0, self.share * level, self.size)
+        if typical is not None:
+            same = xp.where(seen[:, 1:] == seen[:, :-1], 1.0, 0.0)  # NaN equals nothing
+            both = xp.where(xp.isnan(seen[:, 1:] - seen[:, :-1]), 0.0, 1.0)
+            pairs, same = (xp.sum(x, axis=1, keepdims=True) for x in (both, same))
+            equal = xp.where(pairs > 0.0, 2.0 * same / xp.maximum(pairs, 1.0) - 1.0, 1.0)
+            most = xp.where(equal > 0.0, equal * typical, 0.0)
+            least = xp.maximum(least, most / xp.sqrt(number + 1.0))
+        others = xp.where(level > 0.0, self.still * level, self.zero)
+        return xp.where(xp.logical_and(deviation <= 0.0, least <= 0.0), others, least)
+
+    def statistics(self, seen, xp=np, least=0.0):
         """Return centre and scale `(batch, 1, num_channels)` of contexts.
 
-        NaN values are ignored. The known values of a context may hardly change, such as the zeros
-        before a launch or the values of a sensor that is stuck, or there may be too few of them.
-        Therefore the scale is at least `typical / sqrt(known + 1)`: the deviation of `known` equal
-        values and one more at the typical distance. Without a typical scale, a constant context is
-        divided by its magnitude; a context of zeros or without a value is divided by 1.
+        NaN values are ignored. A context without a scale is divided by its magnitude; a context of
+        zeros or without a value is divided by 1.
 
         Args:
             seen: Array or tensor `(batch, time, num_channels)`, the contexts.
             xp: Module that computes: NumPy, TensorFlow's NumPy, or `keras.ops`.
-            typical: Scale of the whole series, `(batch, 1, num_channels)` or broadcast to it, see
-                `series_scales`; 0 if it is not known.
+            least: Least scale of a context, `(batch, 1, num_channels)` or broadcast to it, see
+                `least_scale`.
         """
-        center, scale, unit, number = self._measured(seen, xp)
+        center, scale, unit, _ = self._measured(seen, xp)
         if self.kind is None:
             return center, xp.ones_like(center)
-        scale = xp.maximum(scale, typical / xp.sqrt(number + 1.0))
+        scale = xp.maximum(scale, least)
         return center, xp.where(scale > 0.0, scale, unit)
+
+    def settled(self, seen, center, scale, xp=np, least=0.0):
+        """Return centre and scale of forecasts: the value and 0 where a context is a constant.
+
+        It is one if `enough` values are known, or as many as the context has, all are equal, and
+        the least scale is 0.
+
+        Args:
+            seen: See `statistics`.
+            center: Centre that `statistics` returned.
+            scale: Scale that `statistics` returned.
+            xp: See `statistics`.
+            least: See `statistics`.
+        """
+        value, deviation, _, number = WindowScaler()._measured(seen, xp)
+        is_settled = xp.logical_and(least <= 0.0, deviation <= 0.0)
+        is_settled = xp.logical_and(is_settled, number >= min(self.enough, seen.shape[1]))
+        center = xp.where(is_settled, value, center)
+        return center, xp.where(is_settled, xp.zeros_like(scale), scale)
+
+    def error_scale(self, seen, typical=None, xp=np):
+        """Return the scale of the errors of forecasts, `(batch, 1, num_channels)`.
+
+        It is the standard deviation of the context, at least its `least_scale`, whatever the kind
+        of the scaler is, and 0 for a constant. See `least_scale` for the arguments.
+        """
+        deviation = WindowScaler()._measured(seen, xp)[1]
+        return xp.maximum(deviation, self.least_scale(seen, typical, xp))
 
     def _measured(self, seen, xp):
         """Return centre, scale, magnitude (1 instead of 0) and number of known values."""
@@ -172,7 +240,8 @@ class WindowScaler:
         number = xp.sum(weight, axis=1, keepdims=True)
         count = xp.maximum(number, 1.0)
         values = xp.where(known, seen, 0.0)
-        unit = _or_one(xp.max(xp.abs(values), axis=1, keepdims=True), xp)
+        unit = xp.max(xp.abs(values), axis=1, keepdims=True)
+        unit = xp.where(unit > 0.0, unit, xp.ones_like(unit))
         if self.kind in (None, "mean_abs"):
             level = xp.sum(xp.abs(values) / unit, axis=1, keepdims=True) / count * unit
             return xp.zeros_like(level), level, unit, number
@@ -200,11 +269,6 @@ def _to_float32(values):
     if too_large.any():
         raise ValueError(f"float32 cannot hold the value {values[too_large][0]:g}.")
     return values.astype("float32")
-
-
-def _or_one(x, xp):
-    """Replace values that are not positive by 1."""
-    return xp.where(x > 0.0, x, xp.ones_like(x))
 
 
 def _resolution(x):

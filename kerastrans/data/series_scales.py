@@ -1,21 +1,26 @@
-"""The scale of whole series, the yardstick for the scale of one window."""
+"""What windows are measured by if they say little: their whole series, and other windows."""
+
+from dataclasses import replace
 
 import numpy as np
 
-from kerastrans.data.scaling import LEAST_SPACINGS
+from kerastrans.data.scaling import ENOUGH, WindowScaler
+from kerastrans.data.time.seasons import season_of
 
-_CHUNK = 2**22  # number of values that are copied at once, more if one series has more
+_MAX_WINDOWS = 4096  # number of windows whose scales are compared
 
 
-def series_scales(panel, scaler, series, ends):
+@np.errstate(over="ignore", invalid="ignore")  # readers refuse values that float32 cannot hold
+def series_scales(panel, series, ends, kind="deviation"):
     """Return the scale of all known values of each window's series before a row.
 
     Args:
         panel: `Panel`.
-        scaler: `WindowScaler` that measures the scale.
         series: `(windows,)`, series of each window.
         ends: `(windows,)`, first row that is not used: the end of the training rows, or the cut of
             the window.
+        kind: "deviation" for the standard deviation, "change" for the mean absolute change from one
+            step to the next, or "level" for the mean absolute value.
 
     Returns:
         `(scales, places)`: the distinct scales `(distinct, num_channels)` in the units of the
@@ -23,97 +28,71 @@ def series_scales(panel, scaler, series, ends):
 
     Example:
         >>> import pandas as pd
-        >>> from kerastrans.data import WindowScaler, read_panel
+        >>> from kerastrans.data import read_panel
         >>> dates = pd.date_range("2024-01-01", periods=4)
         >>> panel = read_panel(pd.DataFrame({"load": [1.0, 3.0, 1.0, 3.0]}, dates))
-        >>> scales, _ = series_scales(panel, WindowScaler("standard"), np.array([0]), panel.cuts)
+        >>> scales, _ = series_scales(panel, np.array([0]), panel.cuts)
         >>> scales
         array([[1.]])
     """
     # Each distinct pair of a series and an end is measured once; one number identifies a pair.
     size = len(panel.values) + 1
     pairs, places = np.unique(series * size + ends, return_inverse=True)
+    numbers, firsts = np.unique(pairs // size, return_index=True)
+    lengths = pairs % size - panel.begins[pairs // size]
     scales = np.zeros((len(pairs), panel.num_channels))
-    if scaler.is_identity:
-        return scales, places
-    begins, ends = panel.begins[pairs // size], pairs % size
-    chosen = np.flatnonzero(ends > begins)
-    for part in np.split(chosen, _splits(begins[chosen], ends[chosen], panel.num_channels)):
-        if len(part):
-            scales[part] = _expanding_scales(panel.values, scaler, begins[part], ends[part])
+    for number, first, last in zip(numbers, firsts, [*firsts[1:], len(pairs)], strict=True):
+        begin, counts = panel.begins[number], lengths[first:last]
+        if (length := counts[-1]) > 0:
+            found = _expanding_scales(panel.values[begin : begin + length], kind)
+            scales[first:last][counts > 0] = found[counts[counts > 0] - 1]
     return scales, places
 
 
-def _splits(begins, ends, num_channels):
-    """Return where to split sorted pairs into whole series of about `_CHUNK` values together."""
-    first = np.flatnonzero(np.diff(begins, prepend=-1))
-    lengths = np.diff(ends[np.append(first[1:], len(ends)) - 1] - begins[first], prepend=0)
-    chunk = np.cumsum(lengths) * num_channels // _CHUNK
-    return first[1:][np.diff(chunk) > 0]
+def _expanding_scales(values, kind):
+    """Return the scales of the rows up to each row of a series `(rows, num_channels)`."""
+    if kind == "change":
+        values = np.abs(np.diff(values, axis=0, prepend=np.nan))
+    known = ~np.isnan(values)
+    # Relative to the first value, and in units of the largest: neither is a small deviation lost
+    # in a large level, nor do squares overflow.
+    if kind == "deviation":
+        values = values - np.take_along_axis(values, known.argmax(axis=0)[None], axis=0)
+    values = np.where(known, values, 0.0)
+    unit = np.abs(values).max(axis=0, initial=np.finfo("float64").tiny)
+    count = np.maximum(np.cumsum(known, axis=0), 1)
+    if kind != "deviation":
+        return np.cumsum(np.abs(values / unit), axis=0) / count * unit
+    mean, square = (np.cumsum((values / unit) ** n, axis=0) / count for n in (1, 2))
+    return np.sqrt(np.maximum(square - mean**2, 0.0)) * unit
 
 
-@np.errstate(over="ignore", invalid="ignore")  # readers refuse values that float32 cannot hold
-def _expanding_scales(values, scaler, begins, ends):
-    """Return the scale of the rows from each begin to each end, `(pairs, num_channels)`.
+def learn_scales(scaler, panel, ends, context_length):
+    """Return a `WindowScaler` with what the windows of some rows show of scales, see there.
 
-    Pairs are sorted by begin and end. The parts between two ends of a series are measured, and
-    combined one after the other: reading all rows before each of many ends takes their square.
+    Args:
+        scaler: `WindowScaler`.
+        panel: `Panel`.
+        ends: `(series,)`, row after the last training row of each series.
+        context_length: int, number of steps of a window.
     """
-    is_first = np.diff(begins, prepend=-1) > 0
-    series = np.cumsum(is_first) - 1
-    starts = np.where(is_first, begins, np.roll(ends, 1))
-    lengths = ends - starts
-    offsets = np.cumsum(lengths) - lengths
-    rows = np.repeat(starts - offsets, lengths) + np.arange(lengths.sum())
-    seen = values[rows].astype("float64")
-    known = ~np.isnan(seen)
-    # In units of the largest magnitude of a series, squares do not overflow.
-    units = np.maximum.reduceat(np.where(known, np.abs(seen), 0.0), offsets)
-    (units,) = _accumulated(series, lambda a, b: (np.maximum(a, b),), units)
-    last = np.append(np.flatnonzero(is_first)[1:], len(begins)) - 1
-    largest = np.where(units[last] > 0, units[last], 1.0)[series]
-
-    if scaler.kind == "mean_abs":
-        x = np.abs(seen)
-    elif scaler.kind == "standard":
-        # Relative to the first known value, a large level does not hide a small range.
-        places = np.where(known, np.arange(len(rows))[:, None], len(rows) - 1)
-        places = np.minimum.reduceat(places, offsets[is_first])
-        x = seen - np.repeat(np.take_along_axis(seen, places, axis=0)[series], lengths, axis=0)
-    else:
-        earlier = rows - scaler.season
-        x = np.abs(seen - values[np.where(earlier < np.repeat(begins, lengths), 0, earlier)])
-        known = ~np.isnan(x)
-    x = np.where(known, x, 0.0) / np.repeat(largest, lengths, axis=0)
-
-    number = np.add.reduceat(known.astype("float64"), offsets)
-    mean = np.add.reduceat(x, offsets) / np.maximum(number, 1.0)
-    squares = np.where(known, x - np.repeat(mean, lengths, axis=0), 0.0) ** 2
-    squares = np.add.reduceat(squares, offsets)
-    number, mean, squares = _accumulated(series, _merge, number, mean, squares)
-    if scaler.kind == "mean_abs":
-        return mean * largest
-    scale = mean if scaler.kind == "mase" else np.sqrt(squares / np.maximum(number, 1.0))
-    scale = scale * largest
-    return np.where(scale > LEAST_SPACINGS * np.finfo(values.dtype).eps * units, scale, 0.0)
-
-
-def _accumulated(series, combine, *parts):
-    """Combine each part with all before it of its series, in log2(parts) rounds."""
-    shift = 1
-    while (same := series[shift:] == series[:-shift]).any():
-        before = [part[:-shift][same] for part in parts]
-        after = [part[shift:][same] for part in parts]
-        parts = [part.copy() for part in parts]
-        for part, found in zip(parts, combine(*before, *after), strict=True):
-            part[shift:][same] = found
-        shift *= 2
-    return parts
-
-
-def _merge(number, mean, squares, other_number, other_mean, other_squares):
-    """Return number, mean and sum of squared deviations of two parts (Chan et al., 1979)."""
-    total = number + other_number
-    share = other_number / np.maximum(total, 1.0)
-    step = other_mean - mean
-    return total, mean + step * share, squares + other_squares + step**2 * number * share
+    series = np.repeat(np.arange(len(panel)), ends - panel.begins)
+    rows = np.concatenate([np.arange(*x) for x in zip(panel.begins, ends, strict=True)])
+    chosen = slice(None, None, -(-len(rows) // _MAX_WINDOWS) or 1)
+    rows, series = rows[chosen], series[chosen]
+    steps = rows[:, None] + np.arange(1 - context_length, 1)
+    seen = panel.values[np.where(steps < panel.begins[series][:, None], 0, steps)]
+    number = (~np.isnan(seen)).sum(axis=1, keepdims=True)
+    scale, level = (WindowScaler(x)._measured(seen, np)[1] for x in ("standard", "mean_abs"))
+    moves, zeros, enough = scale > 0, level == 0, max(ENOUGH, season_of(panel.clock.freq))
+    still = ~moves & (number >= min(enough, context_length))
+    found, places = series_scales(panel, series, ends[series])
+    least, level = found[places][:, None] / np.sqrt(number + 1.0), np.where(zeros, 1.0, level)
+    parts = {
+        "share": (np.median, scale / level, moves),
+        "size": (np.median, scale, moves),
+        "still": (np.mean, least / level, still & ~zeros),
+        "zero": (np.mean, least, still & zeros),
+    }
+    learnt = {name: float(f(x[which])) for name, (f, x, which) in parts.items() if which.any()}
+    return replace(scaler, enough=enough, **learnt)

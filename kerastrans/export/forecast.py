@@ -5,7 +5,6 @@ import json
 from dataclasses import dataclass
 
 import keras
-from keras import ops
 
 from kerastrans import heads
 from kerastrans.decoding.cached_decoder import cached_decoder
@@ -23,7 +22,7 @@ from kerastrans.export.last_steps import last_steps
 from kerastrans.export.scaling import check_bounded, check_scaler, masked, unscaled, within
 from kerastrans.export.widths import check_head
 from kerastrans.heads.bounded import bound_inputs, check_bounds
-from kerastrans.models.parts.forecast_graph import TYPICAL, typical_inputs
+from kerastrans.models.parts.forecast_graph import least_inputs
 from kerastrans.utils.validation import (
     check_choice,
     check_positive_integers,
@@ -139,7 +138,7 @@ def forecast_of(
         predict = _direct(model, prediction_length)
     predict = unscaled(predict, model, head, scaler, takes_missing(model), fill)
     symbols = {"history": history}
-    symbols |= {x.name: x for x in others if not x.name.startswith(TYPICAL)}
+    symbols |= {x.name: x for x in others if x.name not in least_inputs(model)}
     encoder = Encoder(
         encodings, symbols, history.shape[1], prediction_length, missing_inputs(model)
     )
@@ -262,18 +261,14 @@ def _decoding(model, prediction_length, sampler, num_samples):
 
 
 def _direct(model, prediction_length):
-    """Return the function from a dict of inputs to a scaled forecast.
-
-    A file does not know the series of a window: the inputs for typical scales are 0, unknown.
-    """
+    """Return the function from a dict of inputs to a scaled forecast."""
     check_prediction_length(model, prediction_length)
-    symbol, typical = history_input(model), typical_inputs(model)
+    symbol = history_input(model)
 
     def call(inputs):
         others = dict(inputs)
         history = others.pop("history")
         named = {symbol.name: history, **others}
-        named |= dict.fromkeys(typical, ops.zeros_like(history[:, :1]))
         return model(named if len(named) > 1 else history, training=False)
 
     return call

@@ -1,5 +1,7 @@
 """Scaling and bounds inside of an exported file, in float32."""
 
+from dataclasses import asdict
+
 import keras
 import numpy as np
 from keras import ops
@@ -8,7 +10,7 @@ from kerastrans.data.pivot import pivot_windows
 from kerastrans.data.scaling import StandardScaler, WindowScaler
 from kerastrans.heads.quantile import QuantileHead
 from kerastrans.heads.samples import Samples
-from kerastrans.models.parts.forecast_graph import WindowScaling, equivariance_of
+from kerastrans.models.parts.forecast_graph import WindowScaling, equivariance_of, least_inputs
 
 
 def check_scaler(model, head, scaler, shape):
@@ -47,25 +49,32 @@ def unscaled(predict, model, head, scaler, takes_missing, fill=None):
         fill: What the model sees of a missing value: None, "last" or "zero".
 
     Returns:
-        Function from a dict of inputs with a raw history to the parameters and the scale of each
-        window `(batch, 1, num_channels)`, in the units of the series.
+        Function from a dict of inputs with a raw history to the parameters and the scale of the
+        errors of each window `(batch, 1, num_channels)`, in the units of the series, None for a
+        `StandardScaler`.
     """
     if isinstance(scaler, StandardScaler):
         equivariance, scale_windows = "", _by_constants(scaler, takes_missing)
     else:
         scaler = WindowScaler(None) if scaler is None else scaler
         equivariance = equivariance_of(model, scaler, fill)
-        scale_windows = WindowScaling(scaler.kind, scaler.season, not takes_missing, fill)
+        scale_windows = WindowScaling(**asdict(scaler), fill=not takes_missing, gaps=fill)
+
+    inside, is_window = least_inputs(model), isinstance(scaler, WindowScaler)
 
     def function(inputs):
-        history, pivot, unit = pivot_windows(inputs["history"], equivariance, ops)
-        x, center, scale = scale_windows(history)
-        parameters = predict({**inputs, "history": x})
+        raw = inputs["history"]
+        history, pivot, unit = pivot_windows(raw, equivariance, ops)
+        # The series of a window, and thus its typical scale, is not known in a file.
+        least = [scaler.least_scale(raw, xp=ops) / unit] if is_window else []
+        x, center, scale = scale_windows(history, *least)
+        inner = {name: y.least_scale(raw, xp=ops) / unit for name, y in inside.items()}
+        parameters = predict({**inputs, "history": x, **inner})
         if not scaler.is_identity:
             parameters = head.rescale(parameters, center, scale)
         if equivariance:
             parameters = head.rescale(parameters, pivot, unit)
-        return parameters, scale if scaler.is_identity else scale * unit
+        return parameters, scaler.error_scale(raw, xp=ops) if is_window else None
 
     return function
 

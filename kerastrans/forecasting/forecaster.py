@@ -920,8 +920,8 @@ class Forecaster:
         `future_categories` and the like, as texts (codes in LiteRT); the "unique_id" or the
         "group" of intervals that were calibrated by it. `metadata` in the file describes them.
         Encodings, calendar, conformal intervals and bounds are inside. The file does not see the
-        series of a window: if the context hardly moves, `predict` knows the scale of the whole
-        series, the file does not.
+        series of a window: if most values of a context are equal, `predict` knows how much the
+        series changes otherwise, the file does not.
 
         Args:
             path: Path to write, which must not exist: a name that ends in .onnx or .tflite, or the

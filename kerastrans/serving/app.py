@@ -12,7 +12,7 @@ from kerastrans.decoding.graph import inputs_of, missing_inputs
 from kerastrans.export.encodings import LAST_TIME, Input
 from kerastrans.export.forecast import describe
 from kerastrans.heads.bounded import bound_inputs
-from kerastrans.models.parts.forecast_graph import typical_inputs
+from kerastrans.models.parts.forecast_graph import least_inputs
 from kerastrans.serving.answers import PAGE, Answers, error_body
 from kerastrans.serving.batcher import Batcher
 from kerastrans.serving.csv_routes import add_csv_routes
@@ -82,7 +82,7 @@ def create_app(forecaster, name, **settings):
     history, *other_inputs = inputs_of(forecaster.model)
     # An autoregressive model creates its decoder inputs itself.
     symbols = {"history": history}
-    internal = {"decoder_inputs", *typical_inputs(forecaster.model)}
+    internal = {"decoder_inputs", *least_inputs(forecaster.model)}
     symbols |= {x.name: x for x in other_inputs if x.name not in internal}
     shape = None, forecaster.prediction_length, 1
     limits = bound_inputs(forecaster.config.bounds)

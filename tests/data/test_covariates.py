@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -107,9 +108,15 @@ def test_held_out_steps_are_excluded_from_covariate_statistics():
     frame["day"] = ["a", "b"] * 2 + ["c"] * 2 + ["a", "b", "c"]
     frame = frame.iloc[[3, 1, 0, 2, 5, 4, 8, 7, 6]]
     covariates = Covariates.named(past=["price"], future=["day"])
-    with pytest.warns(UserWarning, match="'day' has 3 values that were not seen in training"):
+    with pytest.warns(UserWarning, match="in training, such as") as told:
         panel = read_panel(frame, covariates=covariates, held_out=2)
-    assert panel.covariates.past[0] == Column("price", 2.0, 1.0)
+    found = [str(x.message) for x in told]
+    assert found == [
+        "covariate 'price' has 3 values far outside of those in training, such as 900.0.",
+        "covariate 'day' has 3 values that were not seen in training, such as 'c': they are read "
+        "as missing.",
+    ]
+    assert panel.covariates.past[0] == Column("price", 2.0, 1.0, reach=1.0)
     assert panel.covariates.future[0].categories == ("a", "b")
     np.testing.assert_array_equal(panel.past[1:7, 0], [-1, 1, -1, 1, 898, 898])
     np.testing.assert_array_equal(panel.future[1:7, 0], [1, 2, 1, 2, 0, 0])
@@ -121,3 +128,33 @@ def test_covariate_known_only_in_held_out_steps_is_refused():
     frame = long_frame([6]).assign(price=[np.nan] * 4 + [1.0, 2.0])
     with pytest.raises(ValueError, match="'price' has no finite value in the training rows"):
         read_panel(frame, covariates=Covariates.named(past=["price"]), held_out=2)
+
+
+def test_a_covariate_that_never_changed_is_named_and_so_is_another_value_of_it():
+    """A forecast of 10 became 3697 without a word."""
+    frame = long_frame([9, 9]).assign(promo=0.5, price=np.tile(np.arange(9.0), 2))
+    with pytest.warns(UserWarning, match="'promo' never changes in the training rows") as told:
+        covariates = Covariates.of(frame, past=["promo"], future=["price"])
+    assert len(told) == 1
+    covariates.encode(frame, "past")  # no warning is an error here
+    covariates.encode(frame.assign(price=frame["price"] + 5), "future")
+    with pytest.warns(UserWarning, match="'promo' has 18 values far outside .* as 0.6"):
+        covariates.encode(frame.assign(promo=0.6), "past")
+    with pytest.warns(UserWarning, match="'price' has 2 values far outside .* as 1000.0"):
+        covariates.encode(frame.assign(price=frame["price"].replace(8, 1000)), "future")
+
+
+@pytest.mark.parametrize("level", [0.0, 1e6, -1e9])
+def test_numbers_of_published_weights_are_centred_before_they_are_float32(level):
+    """Series at other levels, and gaps, change nothing."""
+    x = np.random.default_rng(0).normal(size=18)
+    x[[3, 12]] = np.nan
+    frame = long_frame([9, 9]).assign(price=x, day=["a", "b"] * 9)
+    shifted = frame.assign(price=x + level * np.repeat([1, -2], 9))
+    covariates = Covariates.named(past=["price"], future=["day"])
+    covariates = replace(covariates, future=(Column("day", categories=("a", "b")),))
+    panel, moved = (read_panel(each, covariates=covariates) for each in (frame, shifted))
+    assert panel.past.dtype == moved.past.dtype == "float32"
+    np.testing.assert_allclose(np.nanmean(panel.past[1:10]), 0, atol=1e-7)
+    np.testing.assert_allclose(moved.past, panel.past, atol=1e-6 + 1e-15 * abs(level))
+    np.testing.assert_array_equal(moved.future, panel.future)

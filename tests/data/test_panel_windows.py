@@ -145,6 +145,7 @@ def test_windows_do_not_depend_on_other_series_or_the_order_of_rows(seed, fill, 
 
 
 @given(seed=st.integers(0, 50), cut=st.integers(8, 20), fill=st.sampled_from([None, "last"]))
+@pytest.mark.filterwarnings("ignore:covariate .* far outside")
 def test_values_after_the_cut_do_not_change_the_inputs(seed, cut, fill):
     frame = long_frame([24], seed)
     frame["seen"] = np.arange(24.0)

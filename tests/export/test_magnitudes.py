@@ -30,7 +30,7 @@ def in_python(model, scaler, histories):
     """As `Forecaster.forecast_histories`: statistics in float64."""
     center, scale = scaler.statistics(histories.astype("float64"))
     parameters = model.predict_on_batch(((histories - center) / scale).astype("float32"))
-    head = heads.of(model)
+    head, (center, scale) = heads.of(model), scaler.settled(histories, center, scale)
     return head.outputs(head.rescale(parameters.astype("float64"), center, scale))
 
 

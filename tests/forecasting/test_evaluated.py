@@ -17,10 +17,11 @@ STATIC = pd.DataFrame({"unique_id": list(NOISE), "region": ["n", "n", "s", "s"]}
 
 
 def series(name, length=900, start="2020-01-01", seed=0):
-    """White noise: the last value is far from the best forecast, and its errors are normal."""
+    """A wave of a week, which sets the scale of a window, and noise, which sets the errors."""
     rng = np.random.default_rng([seed, ord(name[0])])
     times = pd.date_range(start, periods=length, freq="D")
-    y = 100 + NOISE.get(name, 1.0) * rng.normal(size=length)
+    wave = 400 * np.sin(2 * np.pi * np.arange(length) / 7)
+    y = 100 + wave + NOISE.get(name, 1.0) * rng.normal(size=length)
     return pd.DataFrame({"unique_id": name, "ds": times, "y": y})
 
 
@@ -70,7 +71,7 @@ def test_groups_of_a_static_column(frame):
     rows = forecaster.predict(frame, static=STATIC)
     rows["width"] = rows["seasonal_naive-hi-80"] - rows["seasonal_naive-lo-80"]
     width = rows.groupby("unique_id")["width"].mean()
-    assert width["a"] == pytest.approx(width["b"])
+    assert width["a"] == pytest.approx(width["b"], rel=0.05)
     assert width["c"] > 5 * width["b"]
     with pytest.raises(ValueError, match="by='region' requires static with the columns"):
         forecaster.predict(frame)
@@ -85,7 +86,8 @@ def test_a_series_that_did_not_calibrate_has_the_intervals_of_all(frame):
     with pytest.warns(UserWarning, match=r"1 of 2 series have no intervals by .*, 'new' is the"):
         rows = forecaster.predict(pd.concat([series("new"), past[past["unique_id"] == "a"]]))
     new = rows[rows["unique_id"] == "new"]
-    np.testing.assert_allclose(new["seasonal_naive-hi-80"] - new["seasonal_naive"], pooled[:, 0, 1])
+    widths = pooled[:, 0, 1] * series("new")["y"].tail(CONTEXT).std(ddof=0)
+    np.testing.assert_allclose(new["seasonal_naive-hi-80"] - new["seasonal_naive"], widths)
     forecaster.calibrate(past, windows=50, levels=(80,), scale="residuals")
     with pytest.warns(UserWarning, match="1 of 1 series have no residuals, 'new'"):
         forecaster.predict(series("new"))

@@ -372,9 +372,9 @@ def test_auto_is_one_architecture_in_a_backtest_that_refits(attention):
 def test_a_silent_channel_does_not_hide_how_a_training_narrows_the_spread():
     head = heads.get("quantiles")
     values = np.sort(np.random.default_rng(0).normal(size=(5, 4, 2, len(head.levels))))
-    forecasts = types.SimpleNamespace(parameters=values, scale=np.ones((5, 1, 2)))
+    forecasts = types.SimpleNamespace(parameters=values, units=np.ones((5, 1, 2)))
     expected = spread.mean_distance(head, forecasts)
-    silent = types.SimpleNamespace(parameters=values.copy(), scale=np.ones((5, 1, 2)))
+    silent = types.SimpleNamespace(parameters=values.copy(), units=np.ones((5, 1, 2)))
     silent.parameters[2, :, 1] = np.nan
     assert spread.mean_distance(head, silent) == pytest.approx(expected, rel=0.3)
 

@@ -132,7 +132,7 @@ def model_inputs(forecaster):
     """
     panel = forecaster.reader.panel(WIDE if forecaster.fitted.channels else LONG)
     windows = windows_of(forecaster.fitted, panel, np.arange(len(panel)), panel.cuts).histories()
-    return {name: x for name, x in windows.items() if not name.startswith("typical")}
+    return {name: x for name, x in windows.items() if name != "typical"}
 
 
 def file_inputs(forecaster):

@@ -9,15 +9,7 @@ import numpy as np
 import pandas as pd
 from pandas.tseries.api import guess_datetime_format
 
-from kerastrans.data.time.dates import (
-    EXCEL,
-    ISO,
-    QUARTER,
-    UNITS,
-    WEEK,
-    offsets_of,
-    parse_dates,
-)
+from kerastrans.data.time.dates import EXCEL, ISO, QUARTER, UNITS, WEEK, offsets_of, parse_dates
 
 _YEAR_MONTH = "%y%m"  # of four digits, which are a year if this is about as regular
 # Formats of numbers, by their number of digits. Numbers of five digits are serial dates of Excel.

@@ -21,6 +21,8 @@ class ConformalIntervals(GroupIntervals):
         groups: Dict of group -> its `GroupIntervals`.
         sizes: Dict of series -> `(num_channels,)`, factors to multiply its offsets by: mean
             absolute residuals in units of the scale of a window. None for factors of 1.
+        scales: `(2, num_channels)`, smallest and largest scale of the errors of a window that was
+            calibrated on; None in files of version 0.3.
 
     Source: Romano et al. (2019), theorem 2, for separate offsets of the bounds; Lei et al. (2018),
     section 5.2, for sizes.
@@ -39,6 +41,7 @@ class ConformalIntervals(GroupIntervals):
     by: str | None = None
     groups: dict = field(default_factory=dict)
     sizes: dict | None = None
+    scales: np.ndarray | None = None
 
     @classmethod
     def fit(cls, scores, times, method="split", rate=None, *, symmetric=None, by=None, groups=None):
@@ -142,4 +145,5 @@ class ConformalIntervals(GroupIntervals):
             by=config["by"],
             groups={name: GroupIntervals.from_dict(group) for name, group in groups.items()},
             sizes=sizes and {name: np.asarray(values) for name, values in sizes.items()},
+            scales=None if config.get("scales") is None else np.asarray(config["scales"]),
         )

@@ -13,7 +13,7 @@ def export_options(state):
     """Return the arguments of `kerastrans.export.export` for a `FittedState`.
 
     Raises:
-        ValueError: If conformal intervals were calibrated for fewer steps.
+        ValueError: If conformal intervals were calibrated for fewer steps, or in other units.
     """
     config, intervals = state.config, state.intervals
     steps = config.prediction_length
@@ -22,6 +22,8 @@ def export_options(state):
             f"calibrated for {intervals.prediction_length} steps, a file forecasts {steps}: call "
             "calibrate for all of them."
         )
+    if intervals is not None and intervals.scales is None and config.scaler.kind != "standard":
+        raise ValueError("version 0.3 calibrated in other units: call calibrate again.")
     widths = None if intervals is None else _widths_of(intervals.first_steps(steps))
     return {
         "scaler": config.scaler,

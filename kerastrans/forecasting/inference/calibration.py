@@ -60,7 +60,8 @@ def calibrate(state, frame, *, windows, step, static, levels, method, symmetric,
         scores, times, method, symmetric=symmetric, by=by, groups=groups[order]
     )
     intervals.warn_if_few_origins()
-    return Calibration(replace(intervals, sizes=sizes), panel, made)
+    scales = np.stack([f(made.units[:, 0], axis=0) for f in (np.nanmin, np.nanmax)])
+    return Calibration(replace(intervals, sizes=sizes, scales=scales), panel, made)
 
 
 def with_calibration(state, found, static=None):

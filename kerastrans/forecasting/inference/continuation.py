@@ -6,7 +6,6 @@ import numpy as np
 
 from kerastrans import heads
 from kerastrans.forecasting.inference.marginals import Marginals
-from kerastrans.models.parts.forecast_graph import TYPICAL
 
 PATHS_AT_ONCE = 4096  # number of histories in memory
 
@@ -47,15 +46,12 @@ class Continuation:
         panel, cuts = _extended(windows, chosen, self.prediction_length)
         names = panel.names[:, :].astype(str)
         paths = np.zeros((len(chosen), num_paths, 0, panel.num_channels))
-        typical = None
         for block in range(-(-self.prediction_length // steps)):
             copies = num_paths if block else 1
             series = np.repeat(np.arange(len(chosen)), copies)
             here = replace(windows, panel=panel, series=series, cuts=cuts[series] + block * steps)
-            inputs = here.histories(slice(None), self.state.typical)
-            if typical is None:
-                typical = _typical_scales(windows, chosen, self.state)
-            inputs |= {name: np.repeat(x, copies, axis=0) for name, x in typical.items()}
+            inputs = here.histories()
+            inputs["typical"] = np.repeat(windows.typical_of(chosen), copies, axis=0)
             _append(inputs["history"], paths.reshape(len(series), -1, panel.num_channels))
             made = self.forecast(self.state, here, inputs)
             probabilities = self._probabilities(names, num_paths, (seed, block))
@@ -85,7 +81,7 @@ def own_intervals(state):
     intervals = state.intervals
     if intervals is None or intervals.prediction_length != state.native_length:
         return None
-    return intervals
+    return replace(intervals, scales=None)  # a path may leave the scales of the calibration
 
 
 def model_marginals(state, forecasts, static=None):
@@ -103,10 +99,9 @@ def continue_points(state, windows, prediction_length, forecast):
     steps, chosen = windows.prediction_length, np.arange(len(windows))
     panel, cuts = _extended(windows, chosen, prediction_length)
     points = np.zeros((len(windows), 0, panel.num_channels))
-    typical = _typical_scales(windows, chosen, state)
     for block in range(-(-prediction_length // steps)):
         here = replace(windows, panel=panel, series=chosen, cuts=cuts + block * steps)
-        inputs = here.histories(slice(None), state.typical) | typical
+        inputs = here.histories() | {"typical": windows.typical_of(chosen)}
         _append(inputs["history"], points)
         made = forecast(state, here, inputs)
         points = np.concatenate([points, made.output.point(made.parameters)], axis=1)
@@ -163,12 +158,6 @@ def _extended(windows, chosen, prediction_length):
     sizes = {"begins": begins, "ends": ends[1:], "cuts": cuts, "first": first}
     names = {"names": panel.names[series], "static": panel.static[series]}
     return replace(panel, **arrays, **sizes, **names), cuts
-
-
-def _typical_scales(windows, chosen, state):
-    """Return the inputs for typical scales of some windows, which are those of their history."""
-    inputs = windows.histories(chosen, state.typical)
-    return {name: x for name, x in inputs.items() if name.startswith(TYPICAL)}
 
 
 def _append(history, paths):

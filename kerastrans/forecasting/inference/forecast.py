@@ -20,7 +20,7 @@ from kerastrans.forecasting.inference.forecast_frame import Forecasts
 from kerastrans.forecasting.inference.reader import Reader
 from kerastrans.forecasting.inference.windows import windows_of
 from kerastrans.heads.bounded import Bounded, bound_inputs
-from kerastrans.models.parts.forecast_graph import TYPICAL, typical_inputs
+from kerastrans.models.parts.forecast_graph import least_inputs
 from kerastrans.utils.batch_sizes import BATCH, BATCHES
 from kerastrans.utils.compilation import compiles
 from kerastrans.utils.user_warnings import warn_user
@@ -178,7 +178,7 @@ def _batches(state, windows, order):
         most = max(1, BATCH * SAMPLES_PER_BATCH // state.config.num_samples)
         size = max(x for x in BATCHES if x <= most)
     for start in range(0, len(windows), size):
-        yield windows.histories(order[start : start + size], state.typical)
+        yield windows.histories(order[start : start + size])
 
 
 def _run_batches(state, batches):
@@ -216,7 +216,7 @@ def forecast_outputs(state, inputs):
         raise TypeError(f"inputs must be a dict of arrays such as 'history', got {given}.")
     shapes = {"history": "(batch, context_length, num_channels)"}
     shapes |= {x.name: tuple(x.shape) for x in inputs_of(state.model)[1:]}
-    internal = {"decoder_inputs", *typical_inputs(state.model)}
+    internal = {"decoder_inputs", *least_inputs(state.model)}
     absent = [name for name in shapes if name not in internal and name not in inputs]
     if absent:
         raise ValueError(
@@ -251,13 +251,14 @@ def forecast_arrays(state, inputs, at_least=1):
     Args:
         state: `FittedState`.
         inputs: Dict of arrays by the names of the model's inputs, see
-            `Forecaster.forecast_histories`, with or without the typical scales of the series.
+            `Forecaster.forecast_histories`, with or without "typical", see
+            `Windows.typical_of`.
         at_least: int, smallest size of the batch, see `run_padded`.
 
     Returns:
         Parameters `(batch, prediction_length, num_channels[, size])`, NaN for channels without a
-        value, and the scale of each window `(batch, 1, num_channels)`, float64, in the units of the
-        series.
+        value, and the scale of the errors of each window `(batch, 1, num_channels)`, float64, in
+        the units of the series, see `WindowScaler.error_scale`.
     """
     history = np.asarray(inputs["history"], "float64")
     with np.errstate(over="ignore", invalid="ignore"):
@@ -267,17 +268,16 @@ def forecast_arrays(state, inputs, at_least=1):
         relative = relative.astype(dtype)
     if np.isinf(relative).any():
         raise ValueError("history has values that float32 cannot hold.")
-    names = [*state.typical, *typical_inputs(state.model)]
-    typical = dict.fromkeys(names, np.zeros_like(pivot))  # not known
-    typical |= {name: x for name, x in inputs.items() if name.startswith(TYPICAL)}
-    others = {x: y for x, y in inputs.items() if x != "history" and x not in typical}
-    typical = {name: (x / unit).astype(dtype) for name, x in typical.items()}
-    parameters, scale = state.run({"history": relative, **typical, **others}, at_least)
-    parameters, scale = parameters.astype("float64"), scale.astype("float64")
+    typical, scaler = inputs.get("typical"), state.config.scaler
+    scale = scaler.error_scale(history, typical)
+    if state.intervals is not None and state.intervals.scales is None:  # of version 0.3
+        scale = scaler.statistics(history, least=scale * 0.0)[1]
+    others = {x: y for x, y in inputs.items() if x not in ("history", "typical")}
+    for name, scaler in state.least.items():
+        others[name] = (scaler.least_scale(history, typical) / unit).astype(dtype)
+    parameters = state.run({"history": relative, **others}, at_least).astype("float64")
     if state.equivariance:
-        is_scaled = not state.config.scaler.is_identity
         parameters = state.head.rescale(parameters, pivot, unit)
-        scale = scale * unit if is_scaled else scale
     silent = np.isnan(history).all(axis=1)  # (batch, num_channels), nothing to forecast from
     parameters.swapaxes(1, 2)[silent] = np.nan
     return parameters, scale

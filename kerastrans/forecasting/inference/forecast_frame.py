@@ -22,6 +22,9 @@ from kerastrans.forecasting.conformal.groups import (
 )
 from kerastrans.forecasting.conformal.offsets import conformity_scores
 from kerastrans.forecasting.inference.marginals import Marginals, within_bounds
+from kerastrans.utils.user_warnings import warn_user
+
+FAR = 10  # factor between the scales of windows that are hardly comparable
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,8 @@ class Forecasts:
         output: Head, or `heads.Samples`, that the parameters belong to.
         parameters: `(windows, prediction_length, num_channels, size)`, without the last axis for
             points.
-        scale: `(windows, 1, num_channels)`, scales of the windows in units of the series.
+        scale: `(windows, 1, num_channels)`, scales of the errors of the windows in units of the
+            series, see `WindowScaler.error_scale`.
     """
 
     windows: Windows
@@ -46,6 +50,11 @@ class Forecasts:
         """True values `(windows, prediction_length, num_channels)`, NaN where missing."""
         rows = self.windows.cuts[:, None] + np.arange(self.windows.prediction_length)
         return self.windows.panel.values[rows]
+
+    @property
+    def units(self):
+        """Units of errors: the scales, NaN for a constant, whose errors have none."""
+        return np.where(self.scale > 0, self.scale, np.nan)
 
     def part(self, chosen):
         """Return the forecasts of a slice of the windows."""
@@ -79,7 +88,7 @@ class Forecasts:
         order = np.argsort(times, kind="stable")
         targets = self.targets
         scores = {
-            level: conformity_scores(targets, *self.bounds(level), self.scale)[order]
+            level: conformity_scores(targets, *self.bounds(level), self.units)[order]
             for level in levels
         }
         return scores, order, times[order]
@@ -93,7 +102,7 @@ class Forecasts:
 
         Source: Lei et al. (2018), section 5.2, with one size per series.
         """
-        residuals = np.abs(self.targets - self.output.point(self.parameters)) / self.scale
+        residuals = np.abs(self.targets - self.output.point(self.parameters)) / self.units
         sizes, others = residual_sizes(self._names, residuals, self.times)
         return replace(self, scale=self.scale * others), sizes
 
@@ -117,6 +126,8 @@ class Forecasts:
         if intervals is None or intervals.prediction_length < steps:
             return self, None
         intervals = intervals.first_steps(steps)
+        if intervals.scales is not None:
+            self._warn_of_other_scales(*intervals.scales)
         groups = groups_of(intervals.by, self._names, static, calibrated=intervals.groups)
         scaled = self
         if intervals.sizes is not None:
@@ -126,6 +137,17 @@ class Forecasts:
         scores, order, times = scaled.scores(levels)
         widths, _ = intervals.follow(scores, times, groups[order])
         return scaled, {level: width[np.argsort(order)] for level, width in widths.items()}
+
+    def _warn_of_other_scales(self, low, high):
+        """Warn of windows that are far smaller or larger than those of a calibration."""
+        scale = self.units[:, 0]
+        far = self.names[(scale > FAR * high) | (scale < low / FAR)]
+        if len(far):
+            warn_user(
+                f"{len(far)} windows have scales far from those of the calibration, "
+                f"{low.min():.3g} to {high.max():.3g}, {str(far[0])!r} is the first: calibrate on "
+                "such series too."
+            )
 
     @property
     def names(self):

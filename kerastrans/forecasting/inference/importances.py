@@ -29,7 +29,7 @@ def permutation_importances(state, panel, cuts, repeats, seed):
     """
     series = np.tile(np.arange(len(panel)), len(cuts))
     windows = windows_of(state, panel, series, cuts.ravel())
-    inputs = windows.histories(slice(None), state.typical)
+    inputs = windows.histories()
     before = _window_errors(state, windows, inputs)
     has_target = np.isfinite(before).reshape(len(cuts), -1).any(axis=1)
     if not has_target.any():
@@ -55,7 +55,7 @@ def _window_errors(state, windows, inputs):
     """Return the mean absolute error of each window in units of its scale, NaN without a target."""
     forecasts = forecast_rows(state, windows, dict(inputs))
     point = forecasts.output.point(forecasts.parameters)
-    errors = np.abs(forecasts.targets - point) / forecasts.scale
+    errors = np.abs(forecasts.targets - point) / forecasts.units
     known = np.isfinite(errors)
     count = known.sum(axis=(1, 2))
     total = np.where(known, errors, 0).sum(axis=(1, 2))

@@ -167,7 +167,7 @@ def residual_scores(forecasts):
     Returns:
         `(windows, prediction_length, num_channels)`, NaN if an outcome is not known.
     """
-    errors = (forecasts.targets - forecasts.output.point(forecasts.parameters)) / forecasts.scale
+    errors = (forecasts.targets - forecasts.output.point(forecasts.parameters)) / forecasts.units
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # a step without a known outcome
         sizes = np.nanmedian(np.abs(errors), axis=0)  # of a normal error: 0.67 deviations

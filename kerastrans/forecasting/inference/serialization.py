@@ -31,12 +31,8 @@ def write_files(config, state, folder, optimizer):
         arguments |= {"model": None, "head": None, "size": None, "alias": state.config.name}
         for name in config.hyperparameters:
             del arguments[name]
-    content = {
-        "format": FORMAT,
-        "config": write_arguments(arguments),
-        "fitted": state.to_dict(),
-    }
-    text = json.dumps(content, indent=2) + "\n"
+    content = {"format": FORMAT, "config": write_arguments(arguments), "fitted": state.to_dict()}
+    text = json.dumps(content, indent=2, default=asdict) + "\n"
     model = state.model if optimizer else without_optimizer(state.model)
     model.save(folder / MODEL)
     (folder / FORECASTER).write_text(text)
@@ -57,7 +53,8 @@ def read_files(path):
         raise FileNotFoundError(f"{path} holds no forecaster.")
     number = read_json(file, {}).get("format", 1)
     if number != FORMAT:
-        hint = "install a newer kerastrans" if _is_newer(number) else "train and save it anew"
+        is_newer = isinstance(number, int) and number > FORMAT
+        hint = "install a newer kerastrans" if is_newer else "train and save it anew"
         raise ValueError(
             f"{path} has format {number!r}, and this version reads format {FORMAT}: {hint}. The "
             "presets of the package have this format."
@@ -102,7 +99,3 @@ def read_arguments(written):
     """Return the arguments that `write_arguments` wrote."""
     arguments = keras.saving.deserialize_keras_object(written)
     return arguments | {name: kind(**arguments[name]) for name, kind in RECORDS.items()}
-
-
-def _is_newer(number):
-    return isinstance(number, int) and number > FORMAT

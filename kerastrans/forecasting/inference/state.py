@@ -9,15 +9,11 @@ import numpy as np
 from kerastrans import decoding, heads
 from kerastrans.data.covariates import Covariates
 from kerastrans.data.missing import fill_gaps
+from kerastrans.data.scaling import WindowScaler
 from kerastrans.data.tables.reading import Reading
 from kerastrans.data.time.clock import Clock
 from kerastrans.data.time.frequency import offset_of
-from kerastrans.decoding.graph import (
-    history_input,
-    inputs_of,
-    is_autoregressive,
-    takes_missing,
-)
+from kerastrans.decoding.graph import history_input, inputs_of, is_autoregressive, takes_missing
 from kerastrans.forecasting.conformal.intervals import ConformalIntervals
 from kerastrans.forecasting.dependence import Dependence
 from kerastrans.forecasting.inference.config import AUTO, Config
@@ -25,9 +21,10 @@ from kerastrans.forecasting.inference.recipe import FitCall
 from kerastrans.forecasting.inference.runtime import runtime_of
 from kerastrans.heads.bounded import Bounded
 from kerastrans.models.parts.forecast_graph import (
+    LEAST,
     build_forecast_graph,
     equivariance_of,
-    typical_name,
+    least_inputs,
 )
 from kerastrans.utils.batch_sizes import run_padded
 from kerastrans.utils.compilation import compile_inference
@@ -35,7 +32,7 @@ from kerastrans.utils.validation import check_percents
 
 LEVELS = (80, 95)
 # Arguments that `fit` resolves, as a file holds them next to those that were given.
-RESOLVED = ("context_length", "calendar")
+RESOLVED = ("context_length", "calendar", "scaler")
 
 
 def _stored(write=lambda x: x, read=lambda x: x, is_valid=lambda x: True, rule=""):
@@ -258,13 +255,13 @@ class FittedState:
         return equivariance_of(self.model, self.config.scaler, self.config.fill)
 
     @property
-    def typical(self):
-        """Dict of the graph's input for the typical scale of a series -> scaler that measures it.
+    def least(self):
+        """Dict of the graph's inputs for least scales of windows -> scalers that measure them.
 
         The inputs for the members of an ensemble are inputs of the model itself.
         """
         scaler = self.config.scaler
-        return {} if scaler.is_identity else {typical_name(scaler): scaler}
+        return least_inputs(self.model) if scaler.is_identity else {LEAST: scaler}
 
     @property
     def _pretrained(self):
@@ -308,16 +305,16 @@ class FittedState:
         return graphs[key]
 
     def run(self, inputs, at_least=1):
-        """Return the parameters of the forecasts of some histories, and the scales of the windows.
+        """Return the parameters of the forecasts of some histories.
 
         Args:
             inputs: Dict of float arrays: "history" `(windows, context_length, num_channels)`, NaN
-                if missing; typical scales by their names; the other inputs of the model.
+                if missing; least scales by their names; the other inputs of the model.
             at_least: int, smallest size of the batch, see `run_padded`.
 
         Returns:
-            NumPy arrays `(windows, prediction_length, num_channels[, size])`, of samples if the
-            model draws them, and `(windows, 1, num_channels)`, in the units of `inputs`.
+            NumPy array `(windows, prediction_length, num_channels[, size])`, of samples if the
+            model draws them, in the units of `inputs`.
         """
         if self.decodes:
             return self._decode(inputs, at_least)
@@ -331,13 +328,14 @@ class FittedState:
         if left_out:
             timed = ("history", "past_covariates", "future_covariates")
             inputs |= {name: inputs[name][:, left_out:] for name in timed if name in inputs}
-        return run_padded(function, [inputs[name] for name in names], at_least)
+        arrays = [inputs[name] for name in names]
+        return run_padded(lambda *x: [function(*x)], arrays, at_least)[0]
 
     def _decode(self, inputs, at_least):
         """Return the same as `run` for an autoregressive model; scaling is done in NumPy."""
         scaler, history = self.config.scaler, inputs["history"]
-        typical = inputs.get(typical_name(scaler), 0.0)
-        center, scale = scaler.statistics(history, typical=typical)
+        least = inputs.get(LEAST, 0.0)
+        center, scale = scaler.statistics(history, least=least)
         scaled = (fill_gaps(history, self.config.fill) - center) / scale
         if not takes_missing(self.model):
             scaled = np.nan_to_num(scaled)
@@ -352,8 +350,9 @@ class FittedState:
         if not is_point:
             outputs = np.moveaxis(outputs, 1, -1)
         if not scaler.is_identity:
-            outputs = self.head.rescale(outputs, center, scale)
-        return outputs, scale
+            found = scaler.settled(history, center, scale, least=least)
+            outputs = self.head.rescale(outputs, *found)
+        return outputs
 
     def to_dict(self):
         """Return the state as a dict for JSON, without the model, which `from_dict` reads."""
@@ -378,6 +377,8 @@ class FittedState:
         settings = dict(stored["settings"])
         if settings["model"] is None:
             del settings["model"]
+        if "scaler" in settings:  # not in files of version 0.3
+            settings["scaler"] = WindowScaler(**settings["scaler"])
         steps = history_input(model).shape[1]
         if steps is not None and settings.get("context_length", steps) != steps:
             raise ValueError(f"context_length must be {steps}, as in the model.")

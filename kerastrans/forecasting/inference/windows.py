@@ -3,7 +3,7 @@
 from kerastrans.data.panel_windows import Windows
 from kerastrans.decoding.contract import patch_length_of
 from kerastrans.decoding.graph import history_input, missing_inputs
-from kerastrans.models.parts.forecast_graph import typical_inputs
+from kerastrans.models.parts.forecast_graph import least_inputs
 
 
 def windows_of(owner, panel, series, cuts, ends=None, weights=None, limits=None):
@@ -14,7 +14,7 @@ def windows_of(owner, panel, series, cuts, ends=None, weights=None, limits=None)
         panel: `Panel`.
         series: Array `(windows,)`, see `Windows`, as the following.
         cuts: Row of each first target.
-        ends: Rows before which values set the typical scale.
+        ends: Rows before which values set the typical scale of a series.
         weights: Probabilities of the windows when they are shuffled.
         limits: Rows after the last known target.
     """
@@ -36,5 +36,6 @@ def windows_of(owner, panel, series, cuts, ends=None, weights=None, limits=None)
         ends=ends,
         weights=weights,
         limits=limits,
-        typical=typical_inputs(model),
+        relative=getattr(owner, "relative", ""),
+        least=least_inputs(model),
     )

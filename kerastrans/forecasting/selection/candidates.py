@@ -147,7 +147,7 @@ def _residual_quantiles(points, panel, origins, prediction_length):
     is_known = rows < panel.cuts[windows.series][:, None]
     targets = panel.values[np.minimum(rows, len(panel.values) - 1)]
     targets = np.where(is_known[..., None], targets, np.nan)
-    errors = ((targets - forecasts.parameters) / forecasts.scale)[..., 0]
+    errors = ((targets - forecasts.parameters) / forecasts.units)[..., 0]
     # If few targets are known at a step, use the quantiles of the step before it.
     quantiles = np.zeros((prediction_length, len(QUANTILES)))
     for step in range(prediction_length):

@@ -6,13 +6,10 @@ from pathlib import Path
 
 from kerastrans.data.panel import Panel
 from kerastrans.data.parquet import list_partitions, read_partition
+from kerastrans.data.series_scales import learn_scales
 from kerastrans.forecasting.inference.reader import Reader
 from kerastrans.forecasting.training.defaults import HeldOut, choose_hold_out, resolve_config
-from kerastrans.forecasting.training.validation import (
-    Validation,
-    check_validation,
-    read_validation,
-)
+from kerastrans.forecasting.training.validation import Validation, check_validation, read_validation
 
 
 @dataclass(frozen=True)
@@ -75,7 +72,10 @@ class TrainingData:
         if state is None:
             reader, panel = Reader.first(config, frame, static, freq, lambda x: hold_out(x).of_all)
             held_out = hold_out(panel.lengths)
-            reader = reader.with_config(resolve_config(config, panel, held_out.of_all))
+            config = resolve_config(config, panel, held_out.of_all)
+            ends = panel.cuts_without_last(held_out.of_all)
+            scaler = learn_scales(config.scaler, panel, ends, config.context_length)
+            reader = reader.with_config(config.changed(scaler=scaler))
         else:
             reader, panel = Reader.like(state).read_further(frame, static, freq)
             held_out = hold_out(panel.lengths)

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from kerastrans.data import WindowScaler
 from kerastrans.data.series_scales import series_scales
 from kerastrans.forecasting.inference.forecast import forecast_windows
 from kerastrans.forecasting.inference.state import FittedState
@@ -66,9 +65,8 @@ class Guard:
         parts = reader.clock, reader.covariates, reader.channels
         self.state, self.held_out = FittedState(windows.config, windows.model, *parts), held_out
         ends = held_out.cuts if held_out.ends is None else held_out.ends
-        scaler = WindowScaler("mase")
-        scales, places = series_scales(held_out.panel, scaler, held_out.series, ends)
-        self.scales = np.where(scales > 0, scales, np.nan)[places][:, None]
+        steps, places = series_scales(held_out.panel, held_out.series, ends, "change")
+        self.scales = np.where(steps > 0, steps, np.nan)[places][:, None]
         self.levels = np.asarray((rival or self.state).head.levels)
         self.before = self._losses(rival or self.state)
 

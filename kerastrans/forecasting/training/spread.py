@@ -270,6 +270,6 @@ def mean_distance(head, forecasts):
     median = head.median(forecasts.parameters)[..., None]
     levels = np.sort(np.concatenate([TAILS, 1 - TAILS]))
     distances = head.quantile(forecasts.parameters, levels) - median
-    known = np.abs(distances / forecasts.scale[..., None])
+    known = np.abs(distances / forecasts.units[..., None])
     known = known[np.isfinite(known)]
     return float(known.mean()) if known.size else 0.0

@@ -13,10 +13,13 @@ from kerastrans.data.batches import Endless
 from kerastrans.data.parquet import stream_batches
 from kerastrans.data.sampling import window_weights
 from kerastrans.data.window_index import training_cuts
+from kerastrans.forecasting.inference.losses import loss_of
 from kerastrans.forecasting.inference.reader import report_faults
 from kerastrans.forecasting.inference.serialization import write_arguments
 from kerastrans.forecasting.inference.windows import windows_of
 from kerastrans.forecasting.training.defaults import thin_windows
+from kerastrans.heads.point_error import RELATIVE
+from kerastrans.models.parts.forecast_graph import equivariance_of
 
 # Fields of a `Training` that decide when it ends and what is kept, not what it learns.
 ENDS = ("time_limit", "restore_published")
@@ -32,6 +35,8 @@ class TrainingWindows:
         longest: int, number of steps of the longest series.
         zeros: int, number of values that are 0.
         checksum: int, checksum of the data.
+        relative: Equivariance of a model that scales windows by itself, see `Windows`: otherwise
+            the large series would rule the loss of published weights.
 
     Args:
         model: Keras model.
@@ -52,6 +57,9 @@ class TrainingWindows:
                 "be combined: windows are drawn from one file at a time."
             )
         self.config, self.model = data.reader.config, model
+        scaler, loss = self.config.scaler, loss_of(self.config, heads.of(model))
+        is_own = scaler.is_identity and getattr(loss, "error", None) not in RELATIVE
+        self.relative = equivariance_of(model, scaler, self.config.fill) if is_own else ""
         self.data, self.training = data, training
         self.max_validation_windows = max_validation_windows
         self.trained, self.chosen_by, self.faults, self.counts = {}, {}, {}, []

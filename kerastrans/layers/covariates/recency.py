@@ -58,8 +58,4 @@ class Recency(keras.layers.Layer):
         return (*inputs_shape[:-1], inputs_shape[-1] + 2 + len(DECAY_RATES))
 
     def get_config(self):
-        return {
-            **super().get_config(),
-            "context_length": self.context_length,
-            "start": self.start,
-        }
+        return {**super().get_config(), "context_length": self.context_length, "start": self.start}

@@ -57,7 +57,7 @@ def check_contract(
     _check_functional(model)
     # Imported here because it loads Keras, which listing architectures does not need.
     from kerastrans.decoding.graph import history_input
-    from kerastrans.models.parts.forecast_graph import typical_inputs
+    from kerastrans.models.parts.forecast_graph import least_inputs
 
     history = history_input(model)
     channels = history.shape[-1] if num_channels is None else num_channels
@@ -70,7 +70,7 @@ def check_contract(
         "static_covariates": (None,),
         "decoder_inputs": (None, channels),
     }
-    shapes |= dict.fromkeys(typical_inputs(model), (1, channels))
+    shapes |= dict.fromkeys(least_inputs(model), (1, channels))
     inputs = {tensor.name: tensor for tensor in model.inputs if tensor is not history}
     for name, tensor in inputs.items():
         if name not in shapes:

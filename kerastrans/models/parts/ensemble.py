@@ -11,12 +11,7 @@ from kerastrans.data.pivot import common_equivariance
 from kerastrans.data.scaling import WindowScaler
 from kerastrans.decoding.graph import history_input, inputs_of
 from kerastrans.heads.given_quantiles import GivenQuantiles
-from kerastrans.models.parts.forecast_graph import (
-    TYPICAL,
-    equivariance_of,
-    forecast_tensors,
-    typical_name,
-)
+from kerastrans.models.parts.forecast_graph import LEAST, equivariance_of, forecast_tensors
 from kerastrans.models.parts.projections import add
 from kerastrans.utils.model_files import without_optimizer
 
@@ -52,7 +47,7 @@ def build_ensemble(members, levels=None, name="ensemble"):
 
     Returns:
         A functional Keras model. Its inputs are the longest history of the members, in the units of
-        the series with NaN for missing values; the typical scales of the members' scalers, see
+        the series with NaN for missing values; the least scale of the window, see
         `forecast_graph`; and the covariates of all members. Its output is
         `(batch, prediction_length, num_channels)`, with a last axis `len(levels)` for quantiles.
 
@@ -64,7 +59,7 @@ def build_ensemble(members, levels=None, name="ensemble"):
         >>> members = [Member(zoo.build("last_value", n, 3, 1), WindowScaler()) for n in (2, 5)]
         >>> model = build_ensemble(members)
         >>> sorted(model.input), model.output_shape
-        (['history', 'typical_standard'], (None, 3, 1))
+        (['history', 'least_scale'], (None, 3, 1))
 
     Source: Vincent (1912), averages of quantiles; Lichtendahl, Grushka-Cockayne, Winkler (2013);
     Oreshkin et al. (2020), section 3.4, the median.
@@ -101,9 +96,9 @@ def _forecast_of(member, number, inputs):
     # A copy that is not compiled and has its own name: names are unique within a model.
     model = without_optimizer(member.model, f"{member.model.name}_{number}")
     own = {"history": inputs["history"]}
-    own |= {name: x for name, x in inputs.items() if name.startswith(TYPICAL)}
+    own |= {name: x for name, x in inputs.items() if name == LEAST}
     own |= {x.name: _part_of(inputs[x.name], x.shape) for x in inputs_of(model)[1:]}
-    return forecast_tensors(model, member.scaler, own, member.fill)[0]
+    return forecast_tensors(model, member.scaler, own, member.fill)
 
 
 def with_residuals(model, residuals, levels):
@@ -155,8 +150,7 @@ def _shapes(members):
     lengths["future_covariates"] = (steps + members[0].model.output_shape[1],)
     for member in members:
         if not member.scaler.is_identity:
-            name = typical_name(member.scaler)
-            lengths[name], widths[name] = (1,), widths["history"]
+            lengths[LEAST], widths[LEAST] = (1,), widths["history"]
     return {name: (*lengths.get(name, ()), width) for name, width in widths.items()}
 
 

@@ -1,5 +1,7 @@
 """The graph around a model, from raw histories to a forecast in the units of the series."""
 
+from dataclasses import asdict
+
 import keras
 from keras import ops
 
@@ -13,7 +15,7 @@ from kerastrans.utils.keras_internals import all_layers
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_choice
 
-TYPICAL = "typical_"  # prefix of the names that `typical_name` returns
+LEAST = "least_scale"  # name of the input for the least scale of a window, see `WindowScaler`
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")
@@ -27,14 +29,20 @@ class WindowScaling(keras.layers.Layer):
             NaN.
         gaps: Replacement of missing values before the scaling: None, "last" or "zero", see
             `Forecaster`.
+        enough: As in `WindowScaler`, like the following.
+        share: See there.
+        size: See there.
+        still: See there.
+        zero: See there.
 
     Call arguments:
         inputs: `(batch, time, num_channels)`, NaN for missing values.
-        typical: Scale of the whole series, `(batch, 1, num_channels)`, 0 or None if it is not
-            known.
+        least: Least scale of the window, `(batch, 1, num_channels)`, 0 or None if it is not known,
+            see `WindowScaler.least_scale`.
 
     Returns:
-        The scaled window, its centre and its scale, the last two `(batch, 1, num_channels)`.
+        The scaled window, and the centre and the scale of its forecast, the last two
+        `(batch, 1, num_channels)`, see `WindowScaler.settled`.
 
     Example:
         >>> import numpy as np
@@ -46,17 +54,21 @@ class WindowScaling(keras.layers.Layer):
     takes_missing = True
 
     def __init__(self, kind, season=1, fill=False, gaps=None, **kwargs):
+        learnt = {x: kwargs.pop(x) for x in asdict(WindowScaler()) if x in kwargs}
         super().__init__(**{"dtype": full_precision(), **kwargs})
         check_choice("gaps", gaps, FILLS)
-        self.scaler = WindowScaler(kind, season)
+        self.scaler = WindowScaler(kind, season, **learnt)
         self.fill, self.gaps = fill, gaps
 
-    def call(self, inputs, typical=None):
-        center, scale = self.scaler.statistics(inputs, ops, 0.0 if typical is None else typical)
+    def call(self, inputs, least=None):
+        least = ops.zeros_like(inputs[:, :1]) if least is None else least
+        center, scale = self.scaler.statistics(inputs, ops, least)
         scaled = (self._without_gaps(inputs) - center) / scale
         if self.fill:
             scaled = ops.where(ops.isnan(scaled), ops.zeros_like(scaled), scaled)
-        return scaled, center, scale
+        if self.scaler.is_identity:
+            return scaled, center, scale
+        return scaled, *self.scaler.settled(inputs, center, scale, ops, least)
 
     def _without_gaps(self, values):
         """Return the values with their gaps filled, as `fill_gaps` does."""
@@ -66,13 +78,13 @@ class WindowScaling(keras.layers.Layer):
             return values
         return forward_fill(values)
 
-    def compute_output_shape(self, inputs_shape, typical_shape=None):
+    def compute_output_shape(self, inputs_shape, least_shape=None):
         batch, _, num_channels = inputs_shape
         return inputs_shape, (batch, 1, num_channels), (batch, 1, num_channels)
 
     def get_config(self):
-        own = {"kind": self.scaler.kind, "season": self.scaler.season, "fill": self.fill}
-        return {**super().get_config(), **own, "gaps": self.gaps}
+        own = {"fill": self.fill, "gaps": self.gaps}
+        return {**super().get_config(), **asdict(self.scaler), **own}
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")
@@ -104,21 +116,10 @@ class Unscaling(keras.layers.Layer):
         return {**super().get_config(), "head": keras.saving.serialize_keras_object(head)}
 
 
-def typical_name(scaler):
-    """Return the name of the input for the typical scale of the series, as a scaler measures it.
-
-    Example:
-        >>> typical_name(WindowScaler("mase", 24))
-        'typical_mase_24'
-    """
-    season = f"_{scaler.season}" if scaler.kind == "mase" else ""
-    return f"{TYPICAL}{scaler.kind}{season}"
-
-
-def typical_inputs(model):
-    """Return a dict of the names of a model's inputs for typical scales -> their `WindowScaler`."""
-    scalers = {typical_name(x.scaler): x.scaler for x in scalings(model)}
-    return {x.name: scalers[x.name] for x in model.inputs if x.name in scalers}
+def least_inputs(model):
+    """Return a dict of the names of a model's inputs for least scales -> their `WindowScaler`."""
+    names = [x.name for x in model.inputs if x.name.startswith((LEAST, "typical_"))]  # of old files
+    return dict.fromkeys(names, scalings(model)[0].scaler) if names else {}
 
 
 def scalings(model):
@@ -148,12 +149,11 @@ def forecast_tensors(model, scaler, inputs, fill=None):
         model: Functional Keras model of scaled windows.
         scaler: `WindowScaler` that it was trained with.
         inputs: Dict of tensors: "history" `(batch, time, num_channels)`, whose last steps are read,
-            perhaps `typical_name(scaler)`, and the model's other inputs by name.
+            perhaps `LEAST`, and the model's other inputs by name.
         fill: Replacement of missing values: None to keep them, "last" or "zero".
 
     Returns:
-        The head's parameters in the units of the history, and the scale of each window
-        `(batch, 1, num_channels)`, None if windows are not scaled.
+        The head's parameters in the units of the history.
     """
     symbol = history_input(model)
     history = inputs["history"]
@@ -162,15 +162,15 @@ def forecast_tensors(model, scaler, inputs, fill=None):
     if scaler.is_identity and sees_missing and fill is None:
         scaled, center, scale = history, None, None
     else:
-        layer = WindowScaling(scaler.kind, scaler.season, not sees_missing, fill)
-        typical = inputs.get(typical_name(scaler))
-        scaled, center, scale = layer(history) if typical is None else layer(history, typical)
+        layer = WindowScaling(**asdict(scaler), fill=not sees_missing, gaps=fill)
+        least = inputs.get(LEAST)
+        scaled, center, scale = layer(history) if least is None else layer(history, least)
     own = {symbol.name: scaled}
     own |= {x.name: inputs[x.name] for x in inputs_of(model)[1:]}
     parameters = model(own if len(own) > 1 else scaled)
     if scaler.is_identity:
-        return parameters, None
-    return Unscaling(heads.of(model))(parameters, center, scale), scale
+        return parameters
+    return Unscaling(heads.of(model))(parameters, center, scale)
 
 
 def build_forecast_graph(model, scaler, fill=None):
@@ -183,9 +183,8 @@ def build_forecast_graph(model, scaler, fill=None):
 
     Returns:
         A Keras model of a dict of inputs: "history" `(batch, context_length, num_channels)`, NaN
-        for missing values; `typical_name(scaler)` `(batch, 1, num_channels)` if windows are scaled;
-        and the other inputs of the model. Its outputs are the head's parameters and the scale of
-        each window, 1 if windows are not scaled.
+        for missing values; `LEAST` `(batch, 1, num_channels)` if windows are scaled;
+        and the other inputs of the model. Its output is the head's parameters.
     """
     inputs = {
         "history" if x is history_input(model) else x.name: keras.Input(
@@ -193,12 +192,8 @@ def build_forecast_graph(model, scaler, fill=None):
         )
         for x in inputs_of(model)
     }
-    num_channels = inputs["history"].shape[-1]
     if not scaler.is_identity:
-        name = typical_name(scaler)
-        inputs[name] = keras.Input((1, num_channels), name=name)
-    parameters, scale = forecast_tensors(model, scaler, inputs, fill)
-    if scale is None:
-        scale = ops.ones_like(inputs["history"][:, :1])
+        inputs[LEAST] = keras.Input((1, inputs["history"].shape[-1]), name=LEAST)
+    parameters = forecast_tensors(model, scaler, inputs, fill)
     inputs = inputs if len(inputs) > 1 else inputs["history"]
-    return keras.Model(inputs, [parameters, scale], name=f"{model.name}_forecast")
+    return keras.Model(inputs, parameters, name=f"{model.name}_forecast")

@@ -177,7 +177,8 @@ def test_what_published_weights_have_not_is_trained(options):
 
 @pytest.mark.parametrize("kind", ["past", "future"])
 def test_covariates_need_no_training(kind):
-    assert is_needed(hourly().assign(load=1.0), **{kind: ["load"]})
+    frame = hourly()
+    assert is_needed(frame.assign(load=np.arange(len(frame))), **{kind: ["load"]})
 
 
 def is_needed(frame, static=None, **options):

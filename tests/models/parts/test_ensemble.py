@@ -23,7 +23,7 @@ def member(weight, context_length, prediction_length, kind="standard"):
 
 
 def compiled(model):
-    """A function of histories, of series whose typical scales are not known."""
+    """A function of histories, of windows whose least scales are 0."""
     run, names = compile_inference(model), [tensor.name for tensor in model.inputs]
 
     def call(history):
