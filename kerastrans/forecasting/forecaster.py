@@ -12,13 +12,14 @@ from narwhals.typing import IntoDataFrame, IntoDataFrameT
 
 from kerastrans.data.native_frames import takes_any_frame
 from kerastrans.data.tables.reading import read_as_of
-from kerastrans.evaluation.columns import CONTAMINATION
+from kerastrans.data.frames import ID, TIME
+from kerastrans.evaluation.columns import CONTAMINATION, CUTOFF
 from kerastrans.forecasting import inference, paths, training
 from kerastrans.forecasting.inference.config import AUTO, Config
 from kerastrans.forecasting.inference.contamination import describe_contamination, warn_if_seen
 from kerastrans.forecasting.inference.forecast import (
     forecast_outputs,
-    forecast_windows,
+    forecast_table,
     read_windows,
 )
 from kerastrans.forecasting.inference.horizon import with_horizon
@@ -419,12 +420,9 @@ class Forecaster:
         if thresholds:
             state.check_has_distribution("exceeds")
         windows = read_windows(state, frame, future, static, self._report)
-        forecasts = forecast_windows(state, windows, static)
+        rows = forecast_table(state, windows, static, levels, thresholds, self.alias)
         warn_if_seen(self.fitted, self.alias, frame, self._told)
-        all_levels = state.levels(None) if thresholds else levels
-        forecasts, widths = forecasts.conformal(state.intervals, all_levels, static)
-        rows = forecasts.frame(levels, widths, alias=self.alias)
-        return rows.assign(**forecasts.exceedances(thresholds, widths, self.alias))
+        return rows
 
     @takes_any_frame
     def simulate(
@@ -567,22 +565,27 @@ class Forecaster:
         thresholds = check_thresholds(exceeds)
         check_positive_integers(windows=windows, **({} if step is None else {"step": step}))
         levels = levels if levels is None else check_percents(levels)
-        origins = {"windows": windows, "step": step}
+        origins = {"windows": windows, "step": step, "static": static}
+
+        def table(state, cuts):
+            options = state.levels(levels), thresholds, self.alias
+            return forecast_table(state, cuts, static, *options, is_backtest=True)
+
         if refit is not False:
             inference.rolling_origins.check_trained_horizon(prediction_length)
-            options = {"static": static, "train_size": train_size, "fit_options": kwargs}
+            options = {"train_size": train_size, "fit_options": kwargs}
             options["every"] = 1 if refit is True else refit
-            run = inference.rolling_origins.refit_origins(self, frame, **origins, **options)
+            run = inference.rolling_origins.refit_origins(self, frame, table, **origins, **options)
         else:
             inference.rolling_origins.check_not_refitted(train_size, kwargs)
             state = with_horizon(adapt_to_frame(self._trained(), frame), prediction_length)
             state.levels(levels)  # refused before any work
             if thresholds:
                 state.check_has_distribution("exceeds")
-            run = inference.rolling_origins.forecast_origins(state, frame, **origins, static=static)
+            run = inference.rolling_origins.forecast_origins(state, frame, table, **origins)
         self._report(run.panel)
         warn_if_seen(self.fitted, self.alias, frame, self._told)
-        rows = run.rows(levels, static, self.alias, thresholds)
+        rows = run.rows.sort_values([ID, CUTOFF, TIME], ignore_index=True)
         line = describe_contamination(run.state, self.alias, frame)
         rows.attrs[CONTAMINATION] = {self.alias: line}
         return rows

@@ -27,14 +27,19 @@ class Continuation:
         dependence: `Dependence` of the errors of the model.
         forecast: Function from a state, inputs and `Windows` to `Forecasts`.
         static: Frame of static covariates, for intervals by one of its columns.
+        draws: int, number of values that are drawn from each forecast after a path. The first one
+            continues the path: the others cost no forecast, but their steps are no path.
     """
 
-    def __init__(self, state, windows, prediction_length, dependence, forecast, static=None):
+    def __init__(
+        self, state, windows, prediction_length, dependence, forecast, static=None, draws=1
+    ):
         self.state, self.windows, self.prediction_length = state, windows, prediction_length
         self.dependence, self.forecast, self.static = dependence, forecast, static
+        self.draws = draws
 
     def paths(self, num_paths, seed):
-        """Return sample paths `(windows, num_paths, prediction_length, num_channels)`."""
+        """Return draws `(windows, draws * num_paths, prediction_length, num_channels)`."""
         at_once = max(1, PATHS_AT_ONCE // num_paths)
         parts = [
             self._paths(np.arange(start, min(start + at_once, len(self.windows))), num_paths, seed)
@@ -46,7 +51,8 @@ class Continuation:
         windows, steps = self.windows, self.windows.prediction_length
         panel, cuts = _extended(windows, chosen, self.prediction_length)
         names = panel.names[:, :].astype(str)
-        paths = np.zeros((len(chosen), num_paths, 0, panel.num_channels))
+        numbers = np.repeat(panel.numbers(np.arange(len(chosen)), cuts), panel.num_channels)
+        drawn = np.zeros((len(chosen), self.draws * num_paths, 0, panel.num_channels))
         typical = None
         for block in range(-(-self.prediction_length // steps)):
             copies = num_paths if block else 1
@@ -56,25 +62,34 @@ class Continuation:
             if typical is None:
                 typical = _typical_scales(windows, chosen, self.state)
             inputs |= {name: np.repeat(x, copies, axis=0) for name, x in typical.items()}
-            _append(inputs["history"], paths.reshape(len(series), -1, panel.num_channels))
+            paths = drawn[:, :num_paths].reshape(len(series), -1, panel.num_channels)
+            _append(inputs["history"], paths)
             made = self.forecast(self.state, here, inputs)
-            probabilities = self._probabilities(names, num_paths, (seed, block))
-            paths = np.concatenate([paths, self._draw(made, probabilities, block > 0)], axis=2)
-        return paths[:, :, : self.prediction_length]
+            first = numbers + block * steps
+            probabilities = self._probabilities(names, num_paths, (seed, block), first)
+            drawn = np.concatenate([drawn, self._draw(made, probabilities, block > 0)], axis=2)
+        return drawn[:, :, : self.prediction_length]
 
-    def _probabilities(self, names, num_paths, seed):
-        """Return probabilities `(windows, num_paths, steps, num_channels)`."""
-        drawn = self.dependence.probabilities(names.ravel(), num_paths, seed)
-        drawn = drawn[..., : self.windows.prediction_length]
-        return np.moveaxis(drawn.reshape(*names.shape, num_paths, -1), 1, -1)
+    def _probabilities(self, names, num_paths, seed, first):
+        """Return probabilities `(windows, draws * num_paths, steps, num_channels)`."""
+        drawn = [
+            self.dependence.probabilities(names.ravel(), num_paths, (*seed, *draw), first)
+            for draw in [(), *((i,) for i in range(1, self.draws))]
+        ]
+        drawn = np.concatenate(drawn, axis=1)[..., : self.windows.prediction_length]
+        return np.moveaxis(drawn.reshape(*names.shape, *drawn.shape[1:]), 1, -1)
 
     def _draw(self, forecasts, probabilities, is_repeated):
-        """Return one draw `(windows, num_paths, steps, num_channels)` for each probability."""
+        """Return one draw `(windows, draws * num_paths, steps, num_channels)` for each probability.
+
+        If it is repeated, each path has a forecast; the number of a draw is `i * num_paths + path`.
+        """
         marginals = model_marginals(self.state, forecasts, self.static)
         if not is_repeated:
             return np.moveaxis(marginals.quantiles(np.moveaxis(probabilities, 1, 0)), 0, 1)
-        rows = probabilities.reshape(1, -1, *probabilities.shape[2:])
-        return marginals.quantiles(rows).reshape(probabilities.shape)
+        rows = np.stack(np.split(probabilities, self.draws, axis=1))
+        found = marginals.quantiles(rows.reshape(self.draws, -1, *rows.shape[3:]))
+        return np.concatenate(found.reshape(rows.shape), axis=1)
 
 
 def own_intervals(state):
@@ -139,8 +154,8 @@ def _extended(windows, chosen, prediction_length):
     """Return a panel of the contexts of some windows and the steps after them, and its cuts.
 
     The steps are those of whole forecasts of the model, at least `prediction_length`.
-    Each window becomes a series. Its values after the cut are missing; covariates, limits and the
-    clock are those of the panel.
+    Each window becomes a series. Its values and past covariates after the cut are missing; other
+    covariates, limits and the clock are those of the panel.
     """
     panel = windows.panel
     steps = -(-prediction_length // windows.prediction_length) * windows.prediction_length
@@ -159,7 +174,7 @@ def _extended(windows, chosen, prediction_length):
     cuts = begins + lengths
     arrays = {name: getattr(panel, name)[rows] for name in ("values", "past", "future", "limits")}
     for begin, end in zip(cuts, ends[1:], strict=True):
-        arrays["values"][begin:end] = np.nan
+        arrays["values"][begin:end] = arrays["past"][begin:end] = np.nan
     sizes = {"begins": begins, "ends": ends[1:], "cuts": cuts, "first": first}
     names = {"names": panel.names[series], "static": panel.static[series]}
     return replace(panel, **arrays, **sizes, **names), cuts

@@ -11,6 +11,7 @@ from kerastrans.forecasting.inference.continuation import known_history
 from kerastrans.forecasting.inference.error_dependence import find_dependence
 from kerastrans.forecasting.inference.forecast import continued_paths, forecast_windows
 from kerastrans.forecasting.inference.marginals import Marginals
+from kerastrans.forecasting.inference.windows import SeriesEnds
 from kerastrans.utils.batch_sizes import BATCH
 from kerastrans.utils.user_warnings import warn_user
 
@@ -54,30 +55,46 @@ def simulate(state, windows, num_paths, seed, static, alias):
         alias: str, name of the column of values.
     """
     check_alias(alias)
-    names = windows.panel.names[windows.series].astype(str)
-    if state.decodes:
-        paths = _decoded_paths(state, windows, names, seed, static)
-    elif windows.prediction_length > state.native_length and not _covers(state):
-        paths = continued_paths(state, windows, num_paths, seed, static)
-        paths = np.moveaxis(paths, 3, 1)
-    else:
-        paths = _dependent_paths(state, windows, names, num_paths, seed, static)
+    ends, learnt = SeriesEnds.of(state.config, windows), {}
+
+    def dependence(state):
+        """Return the dependence that all series share, learnt at most once."""
+        owner = state if _covers(state) else state.native
+        steps = owner.config.prediction_length
+        if steps not in learnt:
+            learnt[steps] = find_dependence(owner, known_history(ends.moved), forecast_windows)
+        return learnt[steps]
+
+    def draw(state, windows, is_late):
+        names = windows.panel.names[windows.series].astype(str)
+        if state.decodes:
+            paths = _decoded_paths(state, windows, names, seed, static)
+        elif windows.prediction_length > state.native_length and not _covers(state):
+            options = num_paths, seed, static, dependence(state)
+            paths = np.moveaxis(continued_paths(state, windows, *options), 3, 1)
+        else:
+            paths = _dependent_paths(state, windows, names, num_paths, seed, static, dependence)
+        return {alias: paths.swapaxes(2, 3).reshape(-1, num_paths)}
+
+    paths = ends.forecast(state, draw, joint=True)[alias]
+    paths = paths.reshape(*ends.places.shape, -1, num_paths).swapaxes(2, 3)
     return _frame(windows, paths, alias)
 
 
-def _dependent_paths(state, windows, names, num_paths, seed, static):
+def _dependent_paths(state, windows, names, num_paths, seed, static, dependence):
     """Return paths `(windows, num_channels, num_paths, steps)` with the learnt dependence."""
     marginals = _marginals(state, forecast_windows(state, windows, static), static)
-    owner = state if _covers(state) else state.native
-    dependence = find_dependence(owner, known_history(windows), forecast_windows)
-    steps = windows.prediction_length
+    dependence, steps = dependence(state), windows.prediction_length
+    first = windows.panel.numbers(windows.series, windows.cuts).repeat(names.shape[1])
+    first = first.reshape(names.shape)
     paths = np.empty((*names.shape, num_paths, steps))
     size = max(1, BATCH * 100 // num_paths)
     for start in range(0, len(windows), size):
         part = slice(start, start + size)
-        drawn = dependence.probabilities(names[part].ravel(), num_paths, seed)[..., :steps]
+        drawn = dependence.probabilities(names[part].ravel(), num_paths, seed, first[part].ravel())
         # (paths, windows, steps, channels)
-        drawn = np.moveaxis(drawn.reshape(*names[part].shape, num_paths, steps), (1, 2), (3, 0))
+        drawn = drawn[..., :steps].reshape(*names[part].shape, num_paths, steps)
+        drawn = np.moveaxis(drawn, (1, 2), (3, 0))
         paths[part] = np.moveaxis(marginals.part(part).quantiles(drawn), (3, 0), (1, 2))
     return paths
 
