@@ -174,9 +174,14 @@ class Dependence:
 
     @functools.cached_property
     def _root(self):
-        """Triangular root of the correlation of the steps: each step adds a shock of its time."""
-        root = np.linalg.qr(_matrix_function(self.steps, np.sqrt), mode="r")
-        return root * np.where(np.diag(root) < 0, -1.0, 1.0)[:, None]
+        """Symmetric square root of the correlation of the steps.
+
+        With it, the errors of forecasts of one time from different origins have nearly the
+        correlation of those from one origin. A triangular root, whose shocks belong to their times,
+        has 0.31 to 0.59 of it for errors with a correlation of 0.95, and sums are then narrower if
+        some series end earlier.
+        """
+        return _matrix_function(self.steps, np.sqrt)
 
     def to_dict(self):
         """Return the dependence as a JSON-serializable dict, which `from_dict` reads."""
