@@ -175,8 +175,9 @@ class Forecasts:
         """Return the columns of forecasts of `frame`, and the probabilities of thresholds.
 
         Args:
-            levels: See `frame`, like `widths`, which are those of all calibrated levels if there
-                are thresholds, and `alias`.
+            levels: See `frame`.
+            widths: See `frame`; of all calibrated levels if there are thresholds.
+            alias: See `frame`.
             thresholds: Numbers in the units of the series.
 
         Raises:
