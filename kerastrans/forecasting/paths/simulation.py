@@ -7,9 +7,13 @@ import pandas as pd
 
 from kerastrans.data.frames import ID, TIME
 from kerastrans.evaluation.columns import PATH, check_alias
-from kerastrans.forecasting.inference.continuation import known_history
+from kerastrans.forecasting.inference.continuation import known_history, own_intervals
 from kerastrans.forecasting.inference.error_dependence import find_dependence
-from kerastrans.forecasting.inference.forecast import continued_paths, forecast_windows
+from kerastrans.forecasting.inference.forecast import (
+    continued_forecasts,
+    continued_paths,
+    forecast_windows,
+)
 from kerastrans.forecasting.inference.marginals import Marginals
 from kerastrans.forecasting.inference.windows import SeriesEnds
 from kerastrans.utils.batch_sizes import BATCH
@@ -71,7 +75,12 @@ def simulate(state, windows, num_paths, seed, static, alias):
             paths = _decoded_paths(state, windows, names, seed, static)
         elif windows.prediction_length > state.native_length and not _covers(state):
             options = num_paths, seed, static, dependence(state)
-            paths = np.moveaxis(continued_paths(state, windows, *options), 3, 1)
+            paths = continued_paths(state, windows, *options)
+            if state.intervals is not None and own_intervals(state.native) is None:
+                made = continued_forecasts(state, windows, paths, static)
+                paths = _with_ranks_of(paths.swapaxes(0, 1), _marginals(state, made, static))
+                paths = paths.swapaxes(0, 1)
+            paths = np.moveaxis(paths, 3, 1)
         else:
             paths = _dependent_paths(state, windows, names, num_paths, seed, static, dependence)
         return {alias: paths.swapaxes(2, 3).reshape(-1, num_paths)}
