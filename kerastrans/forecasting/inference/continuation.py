@@ -29,14 +29,23 @@ class Continuation:
         static: Frame of static covariates, for intervals by one of its columns.
         draws: int, number of values that are drawn from each forecast after a path. The first one
             continues the path: the others cost no forecast, but their steps are no path.
+        first: `Forecasts` of the windows by the model, if they are known.
     """
 
     def __init__(
-        self, state, windows, prediction_length, dependence, forecast, static=None, draws=1
+        self,
+        state,
+        windows,
+        prediction_length,
+        dependence,
+        forecast,
+        static=None,
+        draws=1,
+        first=None,
     ):
         self.state, self.windows, self.prediction_length = state, windows, prediction_length
         self.dependence, self.forecast, self.static = dependence, forecast, static
-        self.draws = draws
+        self.draws, self.first = draws, first
 
     def paths(self, num_paths, seed):
         """Return draws `(windows, draws * num_paths, prediction_length, num_channels)`."""
@@ -58,13 +67,16 @@ class Continuation:
             copies = num_paths if block else 1
             series = np.repeat(np.arange(len(chosen)), copies)
             here = replace(windows, panel=panel, series=series, cuts=cuts[series] + block * steps)
-            inputs = here.histories(slice(None), self.state.typical)
-            if typical is None:
-                typical = _typical_scales(windows, chosen, self.state)
-            inputs |= {name: np.repeat(x, copies, axis=0) for name, x in typical.items()}
-            paths = drawn[:, :num_paths].reshape(len(series), -1, panel.num_channels)
-            _append(inputs["history"], paths)
-            made = self.forecast(self.state, here, inputs)
+            if block or self.first is None:
+                inputs = here.histories(slice(None), self.state.typical)
+                if typical is None:
+                    typical = _typical_scales(windows, chosen, self.state)
+                inputs |= {name: np.repeat(x, copies, axis=0) for name, x in typical.items()}
+                paths = drawn[:, :num_paths].reshape(len(series), -1, panel.num_channels)
+                _append(inputs["history"], paths)
+                made = self.forecast(self.state, here, inputs)
+            else:
+                made = self.first.part(chosen)
             first = numbers + block * steps
             probabilities = self._probabilities(names, num_paths, (seed, block), first)
             drawn = np.concatenate([drawn, self._draw(made, probabilities, block > 0)], axis=2)

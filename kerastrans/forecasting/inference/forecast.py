@@ -142,9 +142,10 @@ def forecast_windows(state, windows, static=None, **options):
         parameters = continue_points(native, own, steps, forecast_rows)
         scale = _run_windows(native, own)[1]
         return forecasts_of(state, windows, parameters, scale)
-    options = {"num_paths": state.config.num_samples, **options}
+    made = options.pop("first", None) or forecasts_of(native, own, *_run_windows(native, own))
+    options = {"num_paths": state.config.num_samples, "first": made, **options}
     paths = continued_paths(state, windows, seed=state.config.seed, static=static, **options)
-    return continued_forecasts(state, windows, paths, static)
+    return continued_forecasts(state, windows, paths, made, static)
 
 
 def forecast_table(state, windows, static, levels, thresholds, alias, *, is_backtest=False):
@@ -161,14 +162,21 @@ def forecast_table(state, windows, static, levels, thresholds, alias, *, is_back
     """
     all_levels = state.levels(None) if thresholds else levels
 
-    def columns(state, windows, is_late):
+    whole = None
+
+    def columns(state, windows, chosen=None):
+        nonlocal whole
         options = {}
-        if is_late:
+        if chosen is not None:
             stored, steps = state.native.dependence, state.native_length
             is_learnt = stored is not None and len(stored.steps) >= steps
             options = {**LATE, "dependence": stored if is_learnt else Dependence.default(steps)}
+            if whole.windows.prediction_length == steps:
+                options["first"] = whole.part(chosen)
         made = forecast_windows(state, windows, static, **options)
-        follow = is_backtest and not is_late
+        if chosen is None:
+            whole = made
+        follow = is_backtest and chosen is None
         made, widths = made.conformal(state.intervals, all_levels, static, follow=follow)
         return made.columns(levels, widths, alias, thresholds)
 
@@ -176,7 +184,7 @@ def forecast_table(state, windows, static, levels, thresholds, alias, *, is_back
     return pd.DataFrame(key_columns(windows, is_backtest) | found, copy=False)
 
 
-def continued_paths(state, windows, num_paths, seed, static=None, dependence=None, draws=1):
+def continued_paths(state, windows, num_paths, seed, static=None, dependence=None, **options):
     """Return sample paths `(windows, num_paths, prediction_length, num_channels)`.
 
     Arguments are those of `forecast_windows` and of `Continuation`, the number of paths and their
@@ -185,17 +193,23 @@ def continued_paths(state, windows, num_paths, seed, static=None, dependence=Non
     native, own = state.native, native_windows(windows, state.native_length)
     if dependence is None:
         dependence = find_dependence(native, known_history(windows), forecast_windows)
-    options = native, own, windows.prediction_length, dependence, forecast_rows, static, draws
-    return Continuation(*options).paths(num_paths, seed)
+    arguments = native, own, windows.prediction_length, dependence, forecast_rows, static
+    return Continuation(*arguments, **options).paths(num_paths, seed)
 
 
-def continued_forecasts(state, windows, paths, static=None):
+def continued_forecasts(state, windows, paths, made, static=None):
     """Return the `Forecasts` of the distribution of sample paths of these windows.
 
     Quantiles of the first steps, which the model forecasts itself, are exact.
+
+    Args:
+        state: See `forecast_windows`, like `windows` and `static`.
+        windows: `Windows`.
+        paths: Sample paths of `continued_paths`.
+        made: `Forecasts` of the windows by the model.
+        static: Frame of static covariates, or None.
     """
-    native, own = state.native, native_windows(windows, state.native_length)
-    made = forecasts_of(native, own, *_run_windows(native, own))
+    native, own = state.native, made.windows
     head, parameters = quantiles_of(state, paths)
     if isinstance(head, heads.GivenQuantiles):
         levels = np.reshape(head.levels, (-1, 1, 1, 1))

@@ -156,9 +156,9 @@ class SeriesEnds:
 
         Args:
             state: `FittedState`.
-            function: Function from a state, `Windows` of its horizon, and whether they are
-                continued over a missing end, to a dict of arrays `(rows, ...)`, with one row per
-                window, channel and step.
+            function: Function from a state and `Windows` of its horizon to a dict of arrays
+                `(rows, ...)`, with one row per window, channel and step. It is called with all
+                `moved` windows; then with those whose horizon is longer, and their places.
             joint: bool, whether all steps of a window have to come from one call.
 
         Returns:
@@ -166,7 +166,7 @@ class SeriesEnds:
         """
         steps, channels = self.windows.prediction_length, np.arange(self.places.shape[1])
         late, native = np.flatnonzero(self.gaps), state.native_length
-        parts = [(steps, np.arange(len(self.gaps)), function(state, self.moved, False))]
+        parts = [(steps, np.arange(len(self.gaps)), function(state, self.moved))]
         if not len(late):
             return parts[0][-1]
         # An autoregressive model has the columns ahead only of the steps that are asked for.
@@ -178,7 +178,7 @@ class SeriesEnds:
             chosen = late[(needed == length) | (is_cut and length == native)]
             cuts = {"series": self.moved.series[chosen], "cuts": self.moved.cuts[chosen]}
             windows = replace(self.moved, prediction_length=length, **cuts)
-            found = function(beyond_horizon(state, length), windows, True)
+            found = function(beyond_horizon(state, length), windows, chosen)
             parts.append((length, chosen, found))
         # The row of each window, channel and step in the arrays of all parts, one after the other.
         ahead = self.gaps[self.places][..., None] + np.arange(steps)

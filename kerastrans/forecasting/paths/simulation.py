@@ -7,7 +7,11 @@ import pandas as pd
 
 from kerastrans.data.frames import ID, TIME
 from kerastrans.evaluation.columns import PATH, check_alias
-from kerastrans.forecasting.inference.continuation import known_history, own_intervals
+from kerastrans.forecasting.inference.continuation import (
+    known_history,
+    native_windows,
+    own_intervals,
+)
 from kerastrans.forecasting.inference.error_dependence import find_dependence
 from kerastrans.forecasting.inference.forecast import (
     continued_forecasts,
@@ -69,7 +73,7 @@ def simulate(state, windows, num_paths, seed, static, alias):
             learnt[steps] = find_dependence(owner, known_history(ends.moved), forecast_windows)
         return learnt[steps]
 
-    def draw(state, windows, is_late):
+    def draw(state, windows, _=None):
         names = windows.panel.names[windows.series].astype(str)
         if state.decodes:
             paths = _decoded_paths(state, windows, names, seed, static)
@@ -77,7 +81,9 @@ def simulate(state, windows, num_paths, seed, static, alias):
             options = num_paths, seed, static, dependence(state)
             paths = continued_paths(state, windows, *options)
             if state.intervals is not None and own_intervals(state.native) is None:
-                made = continued_forecasts(state, windows, paths, static)
+                own = native_windows(windows, state.native_length)
+                made = forecast_windows(state.native, own)
+                made = continued_forecasts(state, windows, paths, made, static)
                 paths = _with_ranks_of(paths.swapaxes(0, 1), _marginals(state, made, static))
                 paths = paths.swapaxes(0, 1)
             paths = np.moveaxis(paths, 3, 1)
