@@ -381,10 +381,16 @@ class Forecaster:
         A model that does not mix channels also takes long frames, and wide frames with other
         columns than those it was trained on: each series is then forecast by itself.
 
+        The forecast of a series begins after its last known value. If values are missing at the end
+        of its rows, they are a part of the horizon, and the steps after the last row are returned:
+        those within the horizon of the model are its own, and others are continued from sample
+        paths. With `fill="zero"` a missing value is a value.
+
         Args:
-            frame: As in `fit`; it may hold new series.
+            frame: As in `fit`; it may hold new series. Rows without a value at the end of a series
+                have its future covariates.
             future: Frame of the same kind, without values, with the future covariates of the
-                `prediction_length` steps after each series.
+                `prediction_length` steps after the last row of each series.
             static: As in `fit`; with the column that was given to `calibrate` as `by`, if any.
             levels: Percents of the intervals; by default 80 and 95, if the head provides them or
                 `calibrate` was called. Levels that a quantile head was not trained on are
@@ -413,6 +419,10 @@ class Forecaster:
             ValueError: If covariates or conformal intervals are not known for a later step.
             ValueError: If a threshold is not a finite number, or the forecast is a point without
                 conformal intervals.
+
+        Warns:
+            UserWarning: If series end with missing values, and how many of them with more than
+                `prediction_length`; if past covariates after the last known value are not used.
         """
         thresholds = check_thresholds(exceeds)
         state = with_horizon(adapt_to_frame(self._trained(), frame), prediction_length)
@@ -505,7 +515,8 @@ class Forecaster:
 
         Returns:
             Dict of float64 arrays: "forecast" `(batch, prediction_length, num_channels)` in the
-            same units, and, with a last axis, the "quantiles" or "parameters" of the head, or the
+            same units, NaN for as many last steps as values are missing at the end of the history,
+            and, with a last axis, the "quantiles" or "parameters" of the head, or the
             "samples" of an autoregressive model.
 
         Raises:
@@ -550,8 +561,9 @@ class Forecaster:
                 of the first `fit` from new weights, which are used otherwise.
 
         Returns:
-            DataFrame with the columns "unique_id", "ds", "cutoff" (the last known step), "y", the
-            forecast and its intervals. Adaptive intervals are updated at each origin with the
+            DataFrame with the columns "unique_id", "ds", "cutoff" (the step before the origin), "y",
+            the forecast, which begins after the last known value at or before the cutoff, and its
+            intervals. Adaptive intervals are updated at each origin with the
             outcomes known by then. `attrs["contamination"]` says whether the weights were trained
             on these series, see `kerastrans.report.contamination_lines`.
 

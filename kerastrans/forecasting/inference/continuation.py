@@ -67,6 +67,7 @@ class Continuation:
             copies = num_paths if block else 1
             series = np.repeat(np.arange(len(chosen)), copies)
             here = replace(windows, panel=panel, series=series, cuts=cuts[series] + block * steps)
+            state = self.state.with_samples(self.draws if block else num_paths, seed)
             if block or self.first is None:
                 inputs = here.histories(slice(None), self.state.typical)
                 if typical is None:
@@ -74,13 +75,30 @@ class Continuation:
                 inputs |= {name: np.repeat(x, copies, axis=0) for name, x in typical.items()}
                 paths = drawn[:, :num_paths].reshape(len(series), -1, panel.num_channels)
                 _append(inputs["history"], paths)
-                made = self.forecast(self.state, here, inputs)
+                made = self.forecast(state, here, inputs)
             else:
                 made = self.first.part(chosen)
-            first = numbers + block * steps
-            probabilities = self._probabilities(names, num_paths, (seed, block), first)
-            drawn = np.concatenate([drawn, self._draw(made, probabilities, block > 0)], axis=2)
+            if self.state.decodes:
+                found = self._samples(made, num_paths, block > 0)
+            else:
+                first = numbers + block * steps
+                probabilities = self._probabilities(names, num_paths, (seed, block), first)
+                found = self._draw(made, probabilities, block > 0)
+            drawn = np.concatenate([drawn, found], axis=2)
         return drawn[:, :, : self.prediction_length]
+
+    def _samples(self, forecasts, num_paths, is_repeated):
+        """Return what an autoregressive model has drawn, as `_draw` does."""
+        count = self.draws if is_repeated else num_paths
+        paths = np.moveaxis(forecasts.parameters[..., :count], -1, 0)  # (samples, forecasts, ...)
+        if own_intervals(self.state) is not None:
+            paths = with_ranks_of(paths, model_marginals(self.state, forecasts, self.static))
+        elif self.state.config.bounds:
+            paths = forecasts.output.clip(paths)
+        if not is_repeated:
+            return np.concatenate([paths.swapaxes(0, 1)] * self.draws, axis=1)
+        paths = paths.reshape(count, -1, num_paths, *paths.shape[2:]).swapaxes(0, 1)
+        return paths.reshape(len(paths), -1, *paths.shape[3:])
 
     def _probabilities(self, names, num_paths, seed, first):
         """Return probabilities `(windows, draws * num_paths, steps, num_channels)`."""
@@ -122,6 +140,15 @@ def model_marginals(state, forecasts, static=None):
     return Marginals(*forecasts.conformal(intervals, levels, static))
 
 
+def with_ranks_of(paths, marginals):
+    """Return values of some distributions in the order of paths `(paths, windows, ...)`.
+
+    Source: Schefzik, Thorarinsdottir, Gneiting (2013), ensemble copula coupling.
+    """
+    ranks = paths.argsort(axis=0, kind="stable").argsort(axis=0, kind="stable")
+    return marginals.quantiles((ranks + 1) / (len(paths) + 1))
+
+
 def continue_points(state, windows, prediction_length, forecast):
     """Return point forecasts `(windows, prediction_length, num_channels)` fed back as history.
 
@@ -151,7 +178,8 @@ def quantiles_of(state, paths):
         paths: `(windows, num_paths, prediction_length, num_channels)`.
     """
     samples, head = np.moveaxis(paths, 1, -1), heads.of(state.model)
-    if head.has_parameter_axis and not isinstance(head, heads.QuantileHead):
+    is_quantiles = isinstance(head, heads.QuantileHead) and not state.decodes
+    if head.has_parameter_axis and not is_quantiles:
         return heads.Samples(head), samples
     levels, weights = set(getattr(head, "levels", (0.5,))), getattr(head, "point_weights", None)
     if state.intervals is not None:

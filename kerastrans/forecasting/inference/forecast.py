@@ -131,10 +131,10 @@ def forecast_windows(state, windows, static=None, **options):
     Raises:
         ValueError: If float32 cannot hold a history, or float64 a forecast.
     """
-    steps = windows.prediction_length
-    if state.decodes or steps == state.native_length:
+    steps, native = windows.prediction_length, state.native
+    if steps == native.native_length or (state.decodes and native is state):
         return forecasts_of(state, windows, *_run_windows(state, windows))
-    native, own = state.native, native_windows(windows, state.native_length)
+    own = native_windows(windows, native.native_length)
     if steps < own.prediction_length:
         parameters, scale = _run_windows(native, own)
         return forecasts_of(state, windows, parameters[:, :steps], scale)
@@ -190,8 +190,8 @@ def continued_paths(state, windows, num_paths, seed, static=None, dependence=Non
     Arguments are those of `forecast_windows` and of `Continuation`, the number of paths and their
     seed. The `Dependence` is by default that of the state, or of the history.
     """
-    native, own = state.native, native_windows(windows, state.native_length)
-    if dependence is None:
+    native, own = state.native, native_windows(windows, state.native.native_length)
+    if dependence is None and not state.decodes:
         dependence = find_dependence(native, known_history(windows), forecast_windows)
     arguments = native, own, windows.prediction_length, dependence, forecast_rows, static
     return Continuation(*arguments, **options).paths(num_paths, seed)

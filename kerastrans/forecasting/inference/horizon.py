@@ -49,12 +49,17 @@ def beyond_horizon(state, prediction_length):
     """Return the state that forecasts steps after a missing end, see `SeriesEnds`.
 
     Unlike `with_horizon`, it treats past covariates that are not known as missing, and gives steps
-    that conformal intervals were not calibrated for those of the last one.
+    that conformal intervals were not calibrated for those of the last one. An autoregressive model
+    that draws samples is continued too: the spread of many more steps than it was trained for,
+    decoded at once, is too small.
     """
-    intervals = state.intervals
-    is_contained = own_intervals(state.native) and prediction_length > state.native_length
-    if intervals is not None and not (is_contained and not state.decodes):
+    intervals, draws = state.intervals, isinstance(state.head, heads.Samples)
+    is_continued = prediction_length > state.native_length and (draws or not state.decodes)
+    if intervals is not None and not (is_continued and own_intervals(state.native)):
         intervals = intervals.first_steps(prediction_length)
+    if draws:
+        config = state.config.changed(prediction_length=prediction_length)
+        return replace(state, config=config, intervals=intervals, adapted_from=state)
     return replace(_adapted(state, prediction_length), intervals=intervals)
 
 

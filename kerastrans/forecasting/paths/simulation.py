@@ -11,6 +11,7 @@ from kerastrans.forecasting.inference.continuation import (
     known_history,
     native_windows,
     own_intervals,
+    with_ranks_of,
 )
 from kerastrans.forecasting.inference.error_dependence import find_dependence
 from kerastrans.forecasting.inference.forecast import (
@@ -63,28 +64,29 @@ def simulate(state, windows, num_paths, seed, static, alias):
         alias: str, name of the column of values.
     """
     check_alias(alias)
-    ends, learnt = SeriesEnds.of(state.config, windows), {}
+    ends, known = SeriesEnds.of(state.config, windows), {}
 
     def dependence(state):
         """Return the dependence that all series share, learnt at most once."""
         owner = state if _covers(state) else state.native
         steps = owner.config.prediction_length
-        if steps not in learnt:
-            learnt[steps] = find_dependence(owner, known_history(ends.moved), forecast_windows)
-        return learnt[steps]
+        if steps not in known:
+            known[steps] = find_dependence(owner, known_history(ends.moved), forecast_windows)
+        return known[steps]
 
-    def draw(state, windows, _=None):
+    def draw(state, windows, chosen=None):
         names = windows.panel.names[windows.series].astype(str)
-        if state.decodes:
+        if state.decodes and chosen is None:
             paths = _decoded_paths(state, windows, names, seed, static)
-        elif windows.prediction_length > state.native_length and not _covers(state):
-            options = num_paths, seed, static, dependence(state)
+        elif windows.prediction_length > state.native.native_length and not _covers(state):
+            learnt = None if state.decodes else dependence(state)
+            options = num_paths, seed, static, learnt
             paths = continued_paths(state, windows, *options)
             if state.intervals is not None and own_intervals(state.native) is None:
-                own = native_windows(windows, state.native_length)
+                own = native_windows(windows, state.native.native_length)
                 made = forecast_windows(state.native, own)
                 made = continued_forecasts(state, windows, paths, made, static)
-                paths = _with_ranks_of(paths.swapaxes(0, 1), _marginals(state, made, static))
+                paths = with_ranks_of(paths.swapaxes(0, 1), _marginals(state, made, static))
                 paths = paths.swapaxes(0, 1)
             paths = np.moveaxis(paths, 3, 1)
         else:
@@ -139,22 +141,13 @@ def _decoded_paths(state, windows, names, seed, static):
     # (paths, windows, steps, channels)
     paths = np.moveaxis(forecasts.parameters, -1, 0)
     if state.intervals is not None:
-        paths = _with_ranks_of(paths, _marginals(state, forecasts, static))
+        paths = with_ranks_of(paths, _marginals(state, forecasts, static))
     elif state.config.bounds:
         paths = forecasts.output.clip(paths)
     for number, name in enumerate(names[:, 0]):
         random = np.random.default_rng([seed, zlib.crc32(name.encode())])
         paths[:, number] = paths[random.permutation(len(paths)), number]
     return np.moveaxis(paths, (3, 0), (1, 2))
-
-
-def _with_ranks_of(paths, marginals):
-    """Return values of some distributions in the order of paths `(paths, windows, ...)`.
-
-    Source: Schefzik, Thorarinsdottir, Gneiting (2013), ensemble copula coupling.
-    """
-    ranks = paths.argsort(axis=0, kind="stable").argsort(axis=0, kind="stable")
-    return marginals.quantiles((ranks + 1) / (len(paths) + 1))
 
 
 def _marginals(state, forecasts, static):
