@@ -561,8 +561,8 @@ class Forecaster:
                 of the first `fit` from new weights, which are used otherwise.
 
         Returns:
-            DataFrame with the columns "unique_id", "ds", "cutoff" (the step before the origin), "y",
-            the forecast, which begins after the last known value at or before the cutoff, and its
+            DataFrame with the columns "unique_id", "ds", "cutoff" (the step before the origin), "y"
+            and the forecast, which begins after the last known value up to the cutoff, with its
             intervals. Adaptive intervals are updated at each origin with the
             outcomes known by then. `attrs["contamination"]` says whether the weights were trained
             on these series, see `kerastrans.report.contamination_lines`.
