@@ -22,6 +22,12 @@ FUTURE = {
         "help": "covariates known in advance, for the steps to forecast",
     },
 }
+ROWS = {
+    "--fill-rows": {
+        "action": "store_true",
+        "help": "forecast the rows at the end of the file that are empty in every series",
+    },
+}
 PATHS = {
     "--num-paths": {"type": int, "metavar": "INT", "help": "paths of each series (default: 100)"},
     "--seed": {"type": int, "metavar": "INT", "help": "seed of the paths (default: 0)"},
@@ -46,7 +52,7 @@ def add_commands(add):
         if command is not simulate:
             command.add_argument("--plot", type=Path, help="picture to write, such as forecast.png")
     backtest.add_argument("--report", type=Path, help="report to write, such as report.html")
-    add_options(forecast, PUBLISHED, FUTURE, LEVELS, EXCEEDS, DOOR, STATIC)
+    add_options(forecast, PUBLISHED, FUTURE, ROWS, LEVELS, EXCEEDS, DOOR, STATIC)
     add_options(simulate, PUBLISHED, FUTURE, PATHS, DOOR, STATIC)
     add_options(backtest, PUBLISHED, ORIGINS, LEVELS, DOOR, STATIC)
 
@@ -82,8 +88,45 @@ def _read(options, once=False):
         if facts["freq"] is not None:
             ahead["freq"] = facts["freq"]
         future = read_series(options.future, options, facts["known_ahead"], **ahead)
+    if getattr(options, "fill_rows", False):
+        frame, future = _without_empty_rows(frame, future, options, facts)
     known = {"future": future, "static": static, **horizon(options)}
     return load_forecaster(options, frame, once), frame, known
+
+
+def _without_empty_rows(frame, future, options, facts):
+    """Return the frame without its empty last rows, and their covariates before those of `future`.
+
+    The number of these rows becomes `options.prediction_length`.
+
+    Raises:
+        ValueError: If there are none, or a number of steps is given too.
+    """
+    import pandas as pd
+
+    from kerastrans.data.frames import ID, TARGET, TIME, is_wide
+
+    if hasattr(options, "prediction_length"):
+        raise ValueError(
+            "--fill-rows forecasts as many steps as rows are empty: leave out --prediction-length."
+        )
+    names = [TARGET]
+    if is_wide(frame):
+        frame = frame.sort_index()
+        names = frame.columns.difference(facts["covariates"])
+        series = pd.Series(0, frame.index)
+    else:
+        frame = frame.sort_values([ID, TIME])
+        series = frame[ID]
+    backwards = frame[names].notna().any(axis=1)[::-1].astype(int).groupby(series[::-1].to_numpy())
+    count = int((backwards.cumsum() == 0).groupby(series[::-1].to_numpy()).sum().min())
+    if not count:
+        raise ValueError("the last row has a value in at least one series: leave out --fill-rows.")
+    is_last = (backwards.cumcount() < count)[::-1].to_numpy()
+    options.prediction_length = count
+    if facts["known_ahead"]:
+        future = pd.concat([frame[is_last].drop(columns=names), future])
+    return frame[~is_last], future
 
 
 def run_backtest(options):

@@ -1,4 +1,4 @@
-"""Filling of missing values in histories."""
+"""Missing values in histories: gaps are filled, and missing ends belong to the horizon."""
 
 import numpy as np
 
@@ -51,3 +51,51 @@ def last_values(xp, values, last, rows):
     oldest = xp.min(xp.where(rows > 0, rows, rows[:, -1:]), axis=1)
     last = xp.where(last < oldest[:, None, None], 0, last)
     return xp.take(xp.reshape(values, (-1,)), last * channels + np.arange(channels))
+
+
+def count_missing_ends(history, is_shared, xp=np):
+    """Return how many values are missing at the end of histories, 0 if none of them is known.
+
+    Args:
+        history: `(batch, time, num_channels)`, NaN for missing values.
+        is_shared: bool, whether all channels end at the last step at which any of them is known.
+        xp: Module that computes: NumPy or `keras.ops`.
+
+    Returns:
+        `(batch, 1, num_channels)`, or `(batch, 1, 1)` if the end is shared; int32.
+
+    Example:
+        >>> count_missing_ends(np.array([[[1.0], [2.0], [np.nan]]]), True).item()
+        1
+    """
+    length = history.shape[1]
+    after = xp.reshape(xp.arange(1, length + 1, dtype="int32"), (1, length, 1))
+    ends = xp.max(xp.where(xp.isnan(history), 0 * after, after), axis=1, keepdims=True)
+    if is_shared:
+        ends = xp.max(ends, axis=2, keepdims=True)
+    return xp.where(ends > 0, length - ends, 0 * ends)
+
+
+def move_steps(x, steps, most, xp=np, *, is_later=True):
+    """Move arrays `(batch, time, ...)` along time by a number of steps that differs by row.
+
+    Args:
+        x: Array or tensor. Steps without a value become NaN, or 0 for integers.
+        steps: Ints `(batch, 1, ...)`, at most `most`.
+        most: int, the largest possible number of steps.
+        xp: Module that computes: NumPy or `keras.ops`. Its operators exist in every format.
+        is_later: bool, whether values move to later steps, or to earlier ones.
+
+    Example:
+        >>> move_steps(np.array([[1.0, 2.0, 3.0]]), np.array([[1]]), 2)
+        array([[nan,  1.,  2.]])
+    """
+    missing = np.nan if "float" in str(x.dtype) else 0
+    power = 1
+    while power <= most:
+        parts = [xp.full_like(x[:, :power], missing)]
+        if power < x.shape[1]:
+            parts = [*parts, x[:, :-power]] if is_later else [x[:, power:], *parts]
+        x = xp.where((steps // power) % 2 == 1, xp.concatenate(parts, axis=1), x)
+        power *= 2
+    return x

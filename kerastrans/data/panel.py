@@ -83,6 +83,28 @@ class Panel:
         """Number of rows with a known value before each row, `(2 + rows,)`."""
         return np.concatenate([[0], np.cumsum(np.isfinite(self.values).any(axis=1))])
 
+    def missing_ends(self, series, cuts, most):
+        """Return how many values of each channel are missing before these rows.
+
+        Args:
+            series: `(windows,)`, series of each row.
+            cuts: `(windows,)`, rows; they and later ones are not read.
+            most: int, largest number that is counted.
+
+        Returns:
+            `(windows, num_channels)`, ints; `most` if no value is known.
+        """
+        counts = np.zeros((len(cuts), self.num_channels), int)
+        window, channel = np.nonzero(np.isnan(self.values[cuts - 1]))
+        row = cuts[window] - 1
+        for _ in range(most):
+            # Row 0 is NaN, like all rows before the begin of a series.
+            row = np.where(row < self.begins[series[window]], 0, row)
+            is_missing = np.isnan(self.values[row, channel])
+            window, channel, row = window[is_missing], channel[is_missing], row[is_missing] - 1
+            counts[window, channel] += 1
+        return counts
+
     def channels_without_value(self):
         """Return the names of the channels that have no known value in any series, a list."""
         rows = [self.values[a:b] for a, b in zip(self.begins, self.cuts, strict=True)]

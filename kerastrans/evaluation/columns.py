@@ -2,10 +2,11 @@
 
 A frame of forecasts has the columns "unique_id" and "ds". A backtest also has "cutoff", the time of
 the last known step, and "y", the true value; a frame of sample paths also has "path", the number of
-the path. The forecasts of a model are named after its alias:
-`<alias>` is the point forecast, `<alias>-lo-80` and `<alias>-hi-80` are the bounds of the 80
-percent interval, and `<alias>-median` is the median if the point forecast is not the median (for
-counts, for example, it is the mean). `<alias>-exceeds-3` is the probability of a value above 3.
+the path, and that of their sums "steps", the number of time stamps of a period. The forecasts of a
+model are named after its alias: `<alias>` is the point forecast, `<alias>-lo-80` and
+`<alias>-hi-80` are the bounds of the 80 percent interval, and `<alias>-median` is the median if the
+point forecast is not the median (for counts, for example, it is the mean).
+`<alias>-exceeds-3` is the probability of a value above 3.
 """
 
 import re
@@ -18,9 +19,9 @@ from kerastrans.data.native_frames import takes_any_frame
 from kerastrans.utils.types import Backtests
 from kerastrans.utils.validation import check_choice, exact
 
-CUTOFF, PATH = "cutoff", "path"
+CUTOFF, PATH, STEPS = "cutoff", "path", "steps"
 CONTAMINATION = "contamination"  # key in the `attrs` of the rows of `Forecaster.backtest`
-_RESERVED = (ID, TIME, CUTOFF, PATH, TARGET)
+_RESERVED = (ID, TIME, CUTOFF, PATH, STEPS, TARGET)
 _PART = re.compile(r".+-(lo-[\d.]+|hi-[\d.]+|median|exceeds-[-+\d.e]+)")
 
 

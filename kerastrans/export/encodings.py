@@ -8,6 +8,7 @@ import pandas as pd
 from keras import ops
 
 from kerastrans.data.covariates import KINDS, Covariates
+from kerastrans.data.missing import move_steps
 from kerastrans.data.time.clock import Clock
 from kerastrans.export.calendar import Calendar
 from kerastrans.export.widths import Widths
@@ -42,12 +43,14 @@ class Encodings:
         calendar: bool, whether calendar features follow the future covariates.
         covariates: `Covariates`.
         widths: `Widths` of conformal intervals; None without them.
+        mixes_channels: bool, whether the forecast of a channel may depend on other channels.
     """
 
     clock: Clock | None = None
     calendar: bool = False
     covariates: Covariates = field(default_factory=Covariates)
     widths: Widths | None = None
+    mixes_channels: bool = True
 
 
 class Encoder:
@@ -70,7 +73,8 @@ class Encoder:
         self.lengths["future"] = context_length + prediction_length
         self.calendar = None
         if encodings.clock is not None and (encodings.calendar or "position" in symbols):
-            self.calendar = Calendar(encodings.clock, context_length, prediction_length)
+            # A history that ends with missing values begins earlier.
+            self.calendar = Calendar(encodings.clock, 2 * context_length - 1, prediction_length)
 
     @functools.cached_property
     def inputs(self):
@@ -131,19 +135,27 @@ class Encoder:
             facts["levels"] = list(self.encodings.widths.levels)
         return facts
 
-    def __call__(self, inputs):
+    def __call__(self, inputs, gaps=None):
         """Return the model's inputs by name, and whether the time stamps fit, None without any.
 
         Args:
             inputs: Dict of tensors by the names of `inputs`, of the lengths that are read.
+            gaps: `(batch, 1, 1)`, number of steps from the last one of each history to
+                `last_time`; None for 0.
         """
         encoded = {name: inputs[name] for name in self.symbols if name in inputs}
+        if "position" in encoded and gaps is not None:
+            encoded["position"] = encoded["position"] - gaps[:, 0, 0]
         for kind in KINDS:
             if self._columns(kind):
                 encoded[f"{kind}_covariates"] = self._encode(kind, inputs)
         if self.calendar is None:
             return encoded, None
         features, first, fits = self.calendar(inputs[LAST_TIME])
+        extra = self.lengths["history"] - 1
+        if gaps is not None:
+            features, first = move_steps(features, gaps, extra, ops), first - gaps[:, 0, 0]
+        features, first = features[:, extra:], first + extra
         if "position" in self.symbols:
             encoded["position"] = ops.cast(first, self.symbols["position"].dtype)
         if self.encodings.calendar:

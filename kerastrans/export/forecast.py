@@ -5,8 +5,10 @@ import json
 from dataclasses import dataclass
 
 import keras
+from keras import ops
 
 from kerastrans import heads
+from kerastrans.data.missing import count_missing_ends, move_steps
 from kerastrans.decoding.cached_decoder import cached_decoder
 from kerastrans.decoding.graph import (
     history_input,
@@ -144,15 +146,35 @@ def forecast_of(
     )
     columns = dict.fromkeys(bound_inputs(bounds), Input((prediction_length, 1)))
     inputs = {**encoder.inputs, **columns}
+    # Only channels that are forecast alone, from their history alone, end each for itself.
+    timed = [name for name, x in inputs.items() if x.length is not None or name == "position"]
+    is_shared = encodings.mixes_channels or len(timed) > 1 or columns or encoder.calendar
     facts = {**describe(model, head, inputs, prediction_length), "short": short}
+    length, moves = history.shape[1], fill != "zero"
+    facts["missing_end"] = (
+        "forecasts begin after the last known value of the history; those of the last steps, as "
+        "many as are missing at its end, are NaN"
+        if moves
+        else "a missing value is 0"
+    )
     facts |= {} if bounds is None else {"bounds": list(bounds)}
 
     def function(*tensors):
         given = dict(zip(inputs, tensors, strict=True))
-        for name, x in inputs.items():
-            if x.length is not None:
-                given[name] = last_steps(given[name], x.length, short)
-        encoded, fits = encoder(given)
+        read = {name: x.length for name, x in inputs.items() if x.length is not None}
+        whole = {name: given[name] for name in read}
+        given |= {name: last_steps(x, read[name], short) for name, x in whole.items()}
+        seen, gaps = given["history"], None
+        if moves:
+            # Each history ends at its last known value, and as many earlier steps are read.
+            gaps = count_missing_ends(seen, is_shared, ops)
+            for name, x in whole.items():
+                before = last_steps(x, read[name] + length - 1, "pad")[:, : length - 1]
+                x = ops.concatenate([before, given[name]], axis=1)
+                given[name] = move_steps(x, gaps, length - 1, ops)[:, length - 1 :]
+            for name in columns:
+                given[name] = move_steps(given[name], gaps, prediction_length, ops)
+        encoded, fits = encoder(given, gaps)
         parameters, scale = predict(encoded)
         limit = functools.partial(within, bounds=bounds, inputs=given)
         if draws:
@@ -160,7 +182,8 @@ def forecast_of(
         outputs = limit(head.outputs(parameters))
         if widths is not None:
             outputs |= widths.bounds(head, parameters, scale, given, limit)
-        return masked(outputs, given["history"], fits)
+        outputs = masked(outputs, seen, fits)
+        return {name: _after_last_row(x, gaps) for name, x in outputs.items()} if moves else outputs
 
     facts |= encoder.describe()
     metadata = metadata or {}
@@ -169,6 +192,13 @@ def forecast_of(
         raise ValueError(f"metadata must not replace {replaced}, which describe the file.")
     facts |= metadata
     return Forecast(function, inputs, batch_size, facts, decodes)
+
+
+def _after_last_row(x, gaps):
+    """Return the outputs of the steps after the last rows of histories, NaN where not forecast."""
+    steps = x.shape[1]
+    gaps = ops.reshape(gaps, (*ops.shape(gaps), *[1] * (len(x.shape) - 3)))
+    return move_steps(x, ops.minimum(gaps, steps), steps, ops, is_later=False)
 
 
 def _functional(model):

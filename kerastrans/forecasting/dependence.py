@@ -108,29 +108,42 @@ class Dependence:
         np.fill_diagonal(matrix, 1.0)
         return matrix
 
-    def draw(self, names, num_paths, seed):
+    def draw(self, names, num_paths, seed, first=0, stream=()):
         """Return standard normal numbers `(series, num_paths, prediction_length)`.
+
+        The common factors are drawn for each step of the clock, so that series whose forecasts
+        begin at different times share those of the times that both forecast.
 
         Args:
             names: Names of the series to draw; those that were not learnt are independent.
             num_paths: int, number of draws.
-            seed: int, or tuple of ints.
+            seed: int, or tuple of ints, the first of which is the seed of the factors.
+            first: int, or ints `(series,)`, number of the first step of each series on the clock.
+            stream: Tuple of ints, for other draws with the same seed.
         """
         length = len(self.steps)
-        seed = [*np.atleast_1d(seed).tolist()]
+        seed = [*np.atleast_1d(seed).tolist(), *stream]
         own = [np.random.default_rng([*seed, 1, zlib.crc32(str(x).encode())]) for x in names]
         drawn = np.stack([x.standard_normal((num_paths, length)) for x in own])
         if self.names:
-            num_factors = self.loadings.shape[1]
-            factors = np.random.default_rng([*seed, 0])
-            factors = factors.standard_normal((num_factors, num_paths, length))
             weights = np.stack([self._weights_of.get(str(x), self._no_weights) for x in names])
             rest = np.sqrt(np.maximum(1 - np.square(weights).sum(axis=1), 0.0))
-            drawn = drawn * rest[:, None, None] + np.tensordot(weights, factors, 1)
+            drawn *= rest[:, None, None]
+            first = np.broadcast_to(first, len(names))
+            shape = self.loadings.shape[1], num_paths
+            times = np.unique(np.unique(first)[:, None] + np.arange(length))
+            # A seed is not negative, but numbers before 1970 are.
+            seeds = [[seed[0], *stream, 0, int(time) % 2**32] for time in times]
+            factors = np.stack(
+                [np.random.default_rng(x).standard_normal(shape) for x in seeds], axis=-1
+            )
+            for begin in np.unique(first):
+                place, rows = np.searchsorted(times, begin), first == begin
+                drawn[rows] += np.tensordot(weights[rows], factors[..., place : place + length], 1)
         return drawn @ self._root
 
-    def probabilities(self, names, num_paths, seed):
-        """Return dependent probabilities `(series, num_paths, prediction_length)`.
+    def probabilities(self, names, num_paths, seed, first=0):
+        """Return dependent probabilities `(series, num_paths, prediction_length)`, see `draw`.
 
         At each step of a series, one of the probabilities is in each of `num_paths` intervals of
         equal length, so that quantiles at these probabilities reproduce their distribution.
@@ -142,10 +155,9 @@ class Dependence:
             >>> np.sort((4 * found).astype(int).ravel())
             array([0, 1, 2, 3])
         """
-        seed = np.atleast_1d(seed).tolist()
-        ranks = self.draw(names, num_paths, seed).argsort(axis=1).argsort(axis=1)
+        ranks = self.draw(names, num_paths, seed, first).argsort(axis=1).argsort(axis=1)
         # The place within an interval has the same dependence, for the sake of a single path.
-        inside = scipy.special.ndtr(self.draw(names, num_paths, [*seed, 2]))
+        inside = scipy.special.ndtr(self.draw(names, num_paths, seed, first, stream=(2,)))
         return np.clip((ranks + inside) / num_paths, 1e-12, 1 - 1e-12)
 
     def unknown(self, names):
@@ -162,7 +174,13 @@ class Dependence:
 
     @functools.cached_property
     def _root(self):
-        """Symmetric square root of the correlation of the steps."""
+        """Symmetric square root of the correlation of the steps.
+
+        With it, the errors of forecasts of one time from different origins have nearly the
+        correlation of those from one origin. A triangular root, whose shocks belong to their times,
+        has 0.31 to 0.59 of it for errors with a correlation of 0.95, and sums are then narrower if
+        some series end earlier.
+        """
         return _matrix_function(self.steps, np.sqrt)
 
     def to_dict(self):

@@ -10,15 +10,16 @@ from typing import Any, Self, Unpack
 import keras
 from narwhals.typing import IntoDataFrame, IntoDataFrameT
 
+from kerastrans.data.frames import ID, TIME
 from kerastrans.data.native_frames import takes_any_frame
 from kerastrans.data.tables.reading import read_as_of
-from kerastrans.evaluation.columns import CONTAMINATION
+from kerastrans.evaluation.columns import CONTAMINATION, CUTOFF
 from kerastrans.forecasting import inference, paths, training
 from kerastrans.forecasting.inference.config import AUTO, Config
 from kerastrans.forecasting.inference.contamination import describe_contamination, warn_if_seen
 from kerastrans.forecasting.inference.forecast import (
     forecast_outputs,
-    forecast_windows,
+    forecast_table,
     read_windows,
 )
 from kerastrans.forecasting.inference.horizon import with_horizon
@@ -380,10 +381,16 @@ class Forecaster:
         A model that does not mix channels also takes long frames, and wide frames with other
         columns than those it was trained on: each series is then forecast by itself.
 
+        The forecast of a series begins after its last known value. If values are missing at the end
+        of its rows, they are a part of the horizon, and the steps after the last row are returned:
+        those within the horizon of the model are its own, and others are continued from sample
+        paths. With `fill="zero"` a missing value is a value.
+
         Args:
-            frame: As in `fit`; it may hold new series.
+            frame: As in `fit`; it may hold new series. Rows without a value at the end of a series
+                have its future covariates.
             future: Frame of the same kind, without values, with the future covariates of the
-                `prediction_length` steps after each series.
+                `prediction_length` steps after the last row of each series.
             static: As in `fit`; with the column that was given to `calibrate` as `by`, if any.
             levels: Percents of the intervals; by default 80 and 95, if the head provides them or
                 `calibrate` was called. Levels that a quantile head was not trained on are
@@ -412,6 +419,10 @@ class Forecaster:
             ValueError: If covariates or conformal intervals are not known for a later step.
             ValueError: If a threshold is not a finite number, or the forecast is a point without
                 conformal intervals.
+
+        Warns:
+            UserWarning: If series end with missing values, and how many of them with more than
+                `prediction_length`; if past covariates after the last known value are not used.
         """
         thresholds = check_thresholds(exceeds)
         state = with_horizon(adapt_to_frame(self._trained(), frame), prediction_length)
@@ -419,12 +430,9 @@ class Forecaster:
         if thresholds:
             state.check_has_distribution("exceeds")
         windows = read_windows(state, frame, future, static, self._report)
-        forecasts = forecast_windows(state, windows, static)
+        rows = forecast_table(state, windows, static, levels, thresholds, self.alias)
         warn_if_seen(self.fitted, self.alias, frame, self._told)
-        all_levels = state.levels(None) if thresholds else levels
-        forecasts, widths = forecasts.conformal(state.intervals, all_levels, static)
-        rows = forecasts.frame(levels, widths, alias=self.alias)
-        return rows.assign(**forecasts.exceedances(thresholds, widths, self.alias))
+        return rows
 
     @takes_any_frame
     def simulate(
@@ -507,7 +515,8 @@ class Forecaster:
 
         Returns:
             Dict of float64 arrays: "forecast" `(batch, prediction_length, num_channels)` in the
-            same units, and, with a last axis, the "quantiles" or "parameters" of the head, or the
+            same units, NaN for as many last steps as values are missing at the end of the history,
+            and, with a last axis, the "quantiles" or "parameters" of the head, or the
             "samples" of an autoregressive model.
 
         Raises:
@@ -552,8 +561,9 @@ class Forecaster:
                 of the first `fit` from new weights, which are used otherwise.
 
         Returns:
-            DataFrame with the columns "unique_id", "ds", "cutoff" (the last known step), "y", the
-            forecast and its intervals. Adaptive intervals are updated at each origin with the
+            DataFrame with the columns "unique_id", "ds", "cutoff" (the step before the origin), "y"
+            and the forecast, which begins after the last known value up to the cutoff, with its
+            intervals. Adaptive intervals are updated at each origin with the
             outcomes known by then. `attrs["contamination"]` says whether the weights were trained
             on these series, see `kerastrans.report.contamination_lines`.
 
@@ -567,22 +577,27 @@ class Forecaster:
         thresholds = check_thresholds(exceeds)
         check_positive_integers(windows=windows, **({} if step is None else {"step": step}))
         levels = levels if levels is None else check_percents(levels)
-        origins = {"windows": windows, "step": step}
+        origins = {"windows": windows, "step": step, "static": static}
+
+        def table(state, cuts):
+            options = state.levels(levels), thresholds, self.alias
+            return forecast_table(state, cuts, static, *options, is_backtest=True)
+
         if refit is not False:
             inference.rolling_origins.check_trained_horizon(prediction_length)
-            options = {"static": static, "train_size": train_size, "fit_options": kwargs}
+            options = {"train_size": train_size, "fit_options": kwargs}
             options["every"] = 1 if refit is True else refit
-            run = inference.rolling_origins.refit_origins(self, frame, **origins, **options)
+            run = inference.rolling_origins.refit_origins(self, frame, table, **origins, **options)
         else:
             inference.rolling_origins.check_not_refitted(train_size, kwargs)
             state = with_horizon(adapt_to_frame(self._trained(), frame), prediction_length)
             state.levels(levels)  # refused before any work
             if thresholds:
                 state.check_has_distribution("exceeds")
-            run = inference.rolling_origins.forecast_origins(state, frame, **origins, static=static)
+            run = inference.rolling_origins.forecast_origins(state, frame, table, **origins)
         self._report(run.panel)
         warn_if_seen(self.fitted, self.alias, frame, self._told)
-        rows = run.rows(levels, static, self.alias, thresholds)
+        rows = run.rows.sort_values([ID, CUTOFF, TIME], ignore_index=True)
         line = describe_contamination(run.state, self.alias, frame)
         rows.attrs[CONTAMINATION] = {self.alias: line}
         return rows

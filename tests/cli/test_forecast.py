@@ -24,6 +24,22 @@ def test_forecast_is_that_of_the_forecaster(frame, series, run_folder, tmp_path)
     assert plot.read_bytes().startswith(b"\x89PNG")
 
 
+def test_the_empty_rows_of_a_prepared_sheet_are_forecast(frame, run_folder, tmp_path, refuse):
+    sheet, output = tmp_path / "sheet.csv", tmp_path / "f.csv"
+    pd.concat([frame[:-4], frame[-4:] * np.nan]).to_csv(sheet)
+    arguments = ["forecast", str(run_folder), str(sheet), f"--output={output}", "--fill-rows"]
+    assert cli.main(arguments) == 0
+    found = pd.read_csv(output, parse_dates=["ds"])
+    assert found.groupby("unique_id")["ds"].apply(list).tolist() == [[*frame.index[-4:]]] * 2
+    expected = Forecaster.load(run_folder).predict(frame[:-4], prediction_length=4)
+    pd.testing.assert_frame_equal(found, expected, check_dtype=False)
+    message = refuse("forecast", run_folder, sheet, "--fill-rows", "--prediction-length=3")
+    assert "leave out --prediction-length" in message
+    frame.to_csv(sheet)
+    message = refuse("forecast", run_folder, sheet, "--fill-rows")
+    assert message == "the last row has a value in at least one series: leave out --fill-rows."
+
+
 def test_simulate_and_another_horizon(frame, series, run_folder, tmp_path, refuse):
     output = tmp_path / "paths.csv"
     arguments = ["simulate", str(run_folder), str(series), f"--output={output}"]

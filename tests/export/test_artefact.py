@@ -103,6 +103,24 @@ def test_a_calendar_is_computed_from_the_last_time(runtime, calendar_forecaster,
 
 @SLOW
 @EACH_RUNTIME
+@pytest.mark.filterwarnings("ignore:.*missing values")
+def test_a_history_ends_at_its_last_known_value(runtime, calendar_forecaster, tmp_path):
+    frame = long_frame(tz="Europe/Berlin").groupby("unique_id").head(40)
+    missing = (frame["unique_id"] == "b") & (frame["ds"] > frame["ds"].unique()[-3])
+    frame = frame.assign(y=frame["y"].mask(missing))
+    history = stacked(frame, ["y"], 30).astype("float32")
+    last = pd.DatetimeIndex(frame.groupby("unique_id")["ds"].max())
+    given = {"history": history, "last_time": seconds(last)}
+    found = export_and_run(calendar_forecaster, runtime, tmp_path, **given)
+    rows = calendar_forecaster.predict(frame)
+    assert np.isnan(found["forecast"][..., 0]).tolist() == [[False] * 3, [False, True, True]]
+    found["forecast"] = np.where(np.isnan(found["forecast"]), 0, found["forecast"])
+    known = ~np.isnan(found["quantiles"][..., 0, 0]).ravel()
+    assert_equals_predict(found, rows.assign(tide=rows["tide"].where(known, 0)), "tide")
+
+
+@SLOW
+@EACH_RUNTIME
 def test_covariates_are_taken_as_they_are(runtime, tmp_path):
     frame = long_frame()
     frame.loc[50, "price"] = np.nan

@@ -103,3 +103,20 @@ def test_a_channel_without_a_value_has_no_forecast(runtime, tmp_path):
     assert np.isnan(found[1, :, 0]).all()
     np.testing.assert_array_equal(found[0], wanted[0])
     np.testing.assert_array_equal(found[1, :, 1:], wanted[1, :, 1:])
+
+
+@pytest.mark.parametrize("runtime", QUICK_RUNTIMES)
+def test_a_history_ends_at_its_last_known_value(runtime, tmp_path):
+    suffix, run = RUNTIMES[runtime]
+    model = build_shallow("rlinear")
+    path = export(model, tmp_path / f"m{suffix}", scaler=WindowScaler())
+    history = walks(3, 2 * CONTEXT).astype("float32")
+    whole = run(path, history)["forecast"]
+    earlier = run(path, history[:, :-1])["forecast"]
+    history[1, -1] = np.nan  # all channels
+    history[2, -1, 0] = np.nan  # a plain model may mix channels: they have one end
+    found = run(path, history)["forecast"]
+    np.testing.assert_array_equal(found[0], whole[0])
+    np.testing.assert_allclose(found[1, :-1], earlier[1, 1:], rtol=1e-6)
+    assert np.isnan(found[1, -1]).all()
+    assert np.isfinite(found[2]).all()

@@ -106,6 +106,20 @@ def test_draws_of_a_series_depend_on_its_name_and_the_seed_only():
     assert dependence.unknown(["s0", "new"]) == ["new"]
 
 
+def test_series_that_begin_at_other_times_share_the_shocks_of_one_time():
+    dependence = Dependence(powers(0.7, 7), ("a", "b", "c"), np.full((3, 1), 1.0))
+    drawn = dependence.draw(["a", "b", "c"], 2000, seed=0, first=[10, 12, 10])
+    np.testing.assert_allclose(drawn[0], drawn[2], rtol=1e-12)
+    of_times = [np.corrcoef(drawn[0, :, 2 + i], drawn[1, :, i])[0, 1] for i in range(5)]
+    of_steps = [np.corrcoef(drawn[0, :, i], drawn[1, :, i])[0, 1] for i in range(5)]
+    assert min(of_times) > 0.85
+    assert max(of_steps) < 0.7
+    before = dependence.draw(["b"], 2000, seed=0, first=12)
+    np.testing.assert_allclose(before[0], drawn[1], rtol=1e-12)
+    early = dependence.draw(["a"], 3, seed=0, first=-400)  # before 1970
+    assert np.isfinite(early).all()
+
+
 def test_probabilities_are_stratified_and_a_single_path_is_dependent():
     dependence = Dependence(powers(0.95, 2))
     drawn = dependence.probabilities(["a", "b"], 50, seed=0)

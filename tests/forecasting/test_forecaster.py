@@ -187,6 +187,7 @@ def test_huge_and_tiny_series_are_forecast_alike(trained, frame, size):
     np.testing.assert_allclose(scaled["nlinear"], found["nlinear"] * size, rtol=1e-4)
 
 
+@pytest.mark.filterwarnings("ignore:.*series end with missing values")
 def test_constant_short_and_gappy_series_are_forecast(trained):
     constant = series("k", 40).assign(y=5.0)
     gappy = series("g", 40)

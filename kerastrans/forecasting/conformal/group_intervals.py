@@ -50,9 +50,10 @@ class GroupIntervals:
         return len(next(iter(self.offsets.values())))
 
     def first_steps(self, prediction_length):
-        """Return the intervals of the first steps."""
+        """Return the intervals of the first steps; later ones have those of the last step."""
+        steps = np.minimum(np.arange(prediction_length), self.prediction_length - 1)
         cut = {
-            name: {level: x[:prediction_length] for level, x in getattr(self, name).items()}
+            name: {level: x[steps] for level, x in getattr(self, name).items()}
             for name in ("offsets", "step_size")
         }
         return replace(self, **cut)

@@ -80,7 +80,7 @@ class ConformalIntervals(GroupIntervals):
         return replace(fitted, by=by, groups=members)
 
     def first_steps(self, prediction_length):
-        """Return the intervals of the first steps."""
+        """Return the intervals of the first steps; later ones have those of the last step."""
         groups = {name: x.first_steps(prediction_length) for name, x in self.groups.items()}
         return replace(super().first_steps(prediction_length), groups=groups)
 

@@ -33,7 +33,9 @@ def export_options(state):
         "prediction_length": config.prediction_length,
         "num_samples": config.num_samples,
         "seed": config.seed,
-        "encodings": Encodings(state.clock, bool(config.calendar), state.covariates, widths),
+        "encodings": Encodings(
+            state.clock, bool(config.calendar), state.covariates, widths, config.mixes_channels
+        ),
     }
 
 

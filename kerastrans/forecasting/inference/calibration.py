@@ -14,7 +14,7 @@ from kerastrans.forecasting.inference.error_dependence import learn_dependence
 from kerastrans.forecasting.inference.forecast import forecast_windows
 from kerastrans.forecasting.inference.forecast_frame import Forecasts
 from kerastrans.forecasting.inference.reader import Reader
-from kerastrans.forecasting.inference.windows import windows_of
+from kerastrans.forecasting.inference.windows import SeriesEnds, windows_of
 from kerastrans.utils.validation import check_choice, check_percents, check_positive_integers
 
 SCALES = ("window", "residuals")
@@ -46,12 +46,14 @@ def calibrate(state, frame, *, windows, step, static, levels, method, symmetric,
     cuts = rolling.origins(panel, state.reach, windows, step).ravel()
     series = np.tile(np.arange(len(panel)), windows)
     inside = cuts - panel.begins[series] >= rolling.rows_before(state.config)
-    series, cuts = series[inside], cuts[inside]
+    windows = windows_of(state, panel, series[inside], cuts[inside])
+    windows, counted = SeriesEnds.of(state.config, windows).distinct()
+    series, cuts = windows.series, windows.cuts
     groups = groups_of(by, read_series_names(panel, series), static)
     check_windows(levels[-1], len(cuts))
     rolling.warn_in_sample(state, panel, series, cuts, "calibrate by")
     rolling.warn_of_choice(state, panel, series, cuts)
-    made, sizes = forecast_windows(state, windows_of(state, panel, series, cuts)), None
+    made, sizes = replace(forecast_windows(state, windows), counted=counted), None
     forecasts = made
     if scale == "residuals":
         forecasts, sizes = forecasts.in_residuals()

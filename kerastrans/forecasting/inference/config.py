@@ -146,6 +146,11 @@ class Config:
         return self.model if isinstance(self.model, str) else None
 
     @property
+    def mixes_channels(self):
+        """Whether the forecast of a channel may depend on others; of a custom model it may."""
+        return self.architecture is None or registry.info(self.architecture).mixes_channels
+
+    @property
     def name(self):
         """Name of the forecast column."""
         if self.alias is not None:

@@ -26,14 +26,28 @@ class Continuation:
         dependence: `Dependence` of the errors of the model.
         forecast: Function from a state, inputs and `Windows` to `Forecasts`.
         static: Frame of static covariates, for intervals by one of its columns.
+        draws: int, number of values that are drawn from each forecast after a path. The first one
+            continues the path: the others cost no forecast, but their steps are no path.
+        first: `Forecasts` of the windows by the model, if they are known.
     """
 
-    def __init__(self, state, windows, prediction_length, dependence, forecast, static=None):
+    def __init__(
+        self,
+        state,
+        windows,
+        prediction_length,
+        dependence,
+        forecast,
+        static=None,
+        draws=1,
+        first=None,
+    ):
         self.state, self.windows, self.prediction_length = state, windows, prediction_length
         self.dependence, self.forecast, self.static = dependence, forecast, static
+        self.draws, self.first = draws, first
 
     def paths(self, num_paths, seed):
-        """Return sample paths `(windows, num_paths, prediction_length, num_channels)`."""
+        """Return draws `(windows, draws * num_paths, prediction_length, num_channels)`."""
         at_once = max(1, PATHS_AT_ONCE // num_paths)
         parts = [
             self._paths(np.arange(start, min(start + at_once, len(self.windows))), num_paths, seed)
@@ -45,32 +59,63 @@ class Continuation:
         windows, steps = self.windows, self.windows.prediction_length
         panel, cuts = _extended(windows, chosen, self.prediction_length)
         names = panel.names[:, :].astype(str)
-        paths = np.zeros((len(chosen), num_paths, 0, panel.num_channels))
+        numbers = np.repeat(panel.numbers(np.arange(len(chosen)), cuts), panel.num_channels)
+        drawn = np.zeros((len(chosen), self.draws * num_paths, 0, panel.num_channels))
         for block in range(-(-self.prediction_length // steps)):
             copies = num_paths if block else 1
             series = np.repeat(np.arange(len(chosen)), copies)
             here = replace(windows, panel=panel, series=series, cuts=cuts[series] + block * steps)
-            inputs = here.histories()
-            inputs["typical"] = np.repeat(windows.typical_of(chosen), copies, axis=0)
-            _append(inputs["history"], paths.reshape(len(series), -1, panel.num_channels))
-            made = self.forecast(self.state, here, inputs)
-            probabilities = self._probabilities(names, num_paths, (seed, block))
-            paths = np.concatenate([paths, self._draw(made, probabilities, block > 0)], axis=2)
-        return paths[:, :, : self.prediction_length]
+            state = self.state.with_samples(self.draws if block else num_paths, seed)
+            if block or self.first is None:
+                inputs = here.histories()
+                inputs["typical"] = np.repeat(windows.typical_of(chosen), copies, axis=0)
+                paths = drawn[:, :num_paths].reshape(len(series), -1, panel.num_channels)
+                _append(inputs["history"], paths)
+                made = self.forecast(state, here, inputs)
+            else:
+                made = self.first.part(chosen)
+            if self.state.decodes:
+                found = self._samples(made, num_paths, block > 0)
+            else:
+                first = numbers + block * steps
+                probabilities = self._probabilities(names, num_paths, (seed, block), first)
+                found = self._draw(made, probabilities, block > 0)
+            drawn = np.concatenate([drawn, found], axis=2)
+        return drawn[:, :, : self.prediction_length]
 
-    def _probabilities(self, names, num_paths, seed):
-        """Return probabilities `(windows, num_paths, steps, num_channels)`."""
-        drawn = self.dependence.probabilities(names.ravel(), num_paths, seed)
-        drawn = drawn[..., : self.windows.prediction_length]
-        return np.moveaxis(drawn.reshape(*names.shape, num_paths, -1), 1, -1)
+    def _samples(self, forecasts, num_paths, is_repeated):
+        """Return what an autoregressive model has drawn, as `_draw` does."""
+        count = self.draws if is_repeated else num_paths
+        paths = np.moveaxis(forecasts.parameters[..., :count], -1, 0)  # (samples, forecasts, ...)
+        if own_intervals(self.state) is not None:
+            paths = with_ranks_of(paths, model_marginals(self.state, forecasts, self.static))
+        elif self.state.config.bounds:
+            paths = forecasts.output.clip(paths)
+        if not is_repeated:
+            return np.concatenate([paths.swapaxes(0, 1)] * self.draws, axis=1)
+        paths = paths.reshape(count, -1, num_paths, *paths.shape[2:]).swapaxes(0, 1)
+        return paths.reshape(len(paths), -1, *paths.shape[3:])
+
+    def _probabilities(self, names, num_paths, seed, first):
+        """Return probabilities `(windows, draws * num_paths, steps, num_channels)`."""
+        drawn = [
+            self.dependence.probabilities(names.ravel(), num_paths, (*seed, *draw), first)
+            for draw in [(), *((i,) for i in range(1, self.draws))]
+        ]
+        drawn = np.concatenate(drawn, axis=1)[..., : self.windows.prediction_length]
+        return np.moveaxis(drawn.reshape(*names.shape, *drawn.shape[1:]), 1, -1)
 
     def _draw(self, forecasts, probabilities, is_repeated):
-        """Return one draw `(windows, num_paths, steps, num_channels)` for each probability."""
+        """Return one draw `(windows, draws * num_paths, steps, num_channels)` for each probability.
+
+        If it is repeated, each path has a forecast; the number of a draw is `i * num_paths + path`.
+        """
         marginals = model_marginals(self.state, forecasts, self.static)
         if not is_repeated:
             return np.moveaxis(marginals.quantiles(np.moveaxis(probabilities, 1, 0)), 0, 1)
-        rows = probabilities.reshape(1, -1, *probabilities.shape[2:])
-        return marginals.quantiles(rows).reshape(probabilities.shape)
+        rows = np.stack(np.split(probabilities, self.draws, axis=1))
+        found = marginals.quantiles(rows.reshape(self.draws, -1, *rows.shape[3:]))
+        return np.concatenate(found.reshape(rows.shape), axis=1)
 
 
 def own_intervals(state):
@@ -89,6 +134,15 @@ def model_marginals(state, forecasts, static=None):
     intervals = own_intervals(state)
     levels = () if intervals is None else tuple(intervals.offsets)
     return Marginals(*forecasts.conformal(intervals, levels, static))
+
+
+def with_ranks_of(paths, marginals):
+    """Return values of some distributions in the order of paths `(paths, windows, ...)`.
+
+    Source: Schefzik, Thorarinsdottir, Gneiting (2013), ensemble copula coupling.
+    """
+    ranks = paths.argsort(axis=0, kind="stable").argsort(axis=0, kind="stable")
+    return marginals.quantiles((ranks + 1) / (len(paths) + 1))
 
 
 def continue_points(state, windows, prediction_length, forecast):
@@ -119,7 +173,8 @@ def quantiles_of(state, paths):
         paths: `(windows, num_paths, prediction_length, num_channels)`.
     """
     samples, head = np.moveaxis(paths, 1, -1), heads.of(state.model)
-    if head.has_parameter_axis and not isinstance(head, heads.QuantileHead):
+    is_quantiles = isinstance(head, heads.QuantileHead) and not state.decodes
+    if head.has_parameter_axis and not is_quantiles:
         return heads.Samples(head), samples
     levels, weights = set(getattr(head, "levels", (0.5,))), getattr(head, "point_weights", None)
     if state.intervals is not None:
@@ -134,8 +189,8 @@ def _extended(windows, chosen, prediction_length):
     """Return a panel of the contexts of some windows and the steps after them, and its cuts.
 
     The steps are those of whole forecasts of the model, at least `prediction_length`.
-    Each window becomes a series. Its values after the cut are missing; covariates, limits and the
-    clock are those of the panel.
+    Each window becomes a series. Its values and past covariates after the cut are missing; other
+    covariates, limits and the clock are those of the panel.
     """
     panel = windows.panel
     steps = -(-prediction_length // windows.prediction_length) * windows.prediction_length
@@ -154,7 +209,7 @@ def _extended(windows, chosen, prediction_length):
     cuts = begins + lengths
     arrays = {name: getattr(panel, name)[rows] for name in ("values", "past", "future", "limits")}
     for begin, end in zip(cuts, ends[1:], strict=True):
-        arrays["values"][begin:end] = np.nan
+        arrays["values"][begin:end] = arrays["past"][begin:end] = np.nan
     sizes = {"begins": begins, "ends": ends[1:], "cuts": cuts, "first": first}
     names = {"names": panel.names[series], "static": panel.static[series]}
     return replace(panel, **arrays, **sizes, **names), cuts

@@ -24,8 +24,9 @@ def learn_dependence(forecasts, widths=None):
 def find_dependence(state, panel, forecast):
     """Return the stored `Dependence` of a state, or the one that the history of a panel shows.
 
-    In the history, each series is forecast from origins that are `prediction_length` apart. The
-    series share the dependence of the steps, which is thus available for short series too.
+    In the history, each series is forecast from origins that are `prediction_length` apart, and
+    at the same times in all series. The series share the dependence of the steps, which is thus
+    available for short series too.
 
     Args:
         state: `FittedState`, whose horizon is that of its model.
@@ -57,11 +58,14 @@ def _origins(panel, config):
     """Return `(series, cuts)` of origins inside the history, as evenly many per series."""
     steps = config.prediction_length
     first = panel.begins + min(config.context_length, steps)
-    rooms = panel.cuts - steps - first  # of the origins
+    # Series that end at different times have common origins on the clock.
+    ends = panel.numbers(np.arange(len(panel)), panel.cuts)
+    ends = panel.cuts - (ends - ends.max()) % steps
+    rooms = ends - steps - first  # of the origins
     counts = np.clip(rooms // steps + 1, 0, min(MAX_ORIGINS, max(1, MAX_WINDOWS // len(panel))))
     series = np.repeat(np.arange(len(panel)), counts)
     numbers = np.arange(len(series)) - np.repeat(np.cumsum(counts) - counts, counts)
-    cuts = panel.cuts[series] - steps * (1 + numbers)
+    cuts = ends[series] - steps * (1 + numbers)
     each = -(-len(cuts) // MAX_WINDOWS) or 1
     series, cuts = series[::each], cuts[::each]
     known = panel.num_known

@@ -6,6 +6,7 @@ import pandas as pd
 from kerastrans.data.frames import ID, TIME
 from kerastrans.data.pivot import pivot_windows
 from kerastrans.decoding.graph import inputs_of
+from kerastrans.forecasting.inference.windows import SeriesEnds
 from kerastrans.models.pretrained.zero.explanation import (
     WINDOWS,
     explain_windows,
@@ -33,7 +34,12 @@ def check_explains(state, alias):
 
 
 def explanation_frame(state, windows):
-    """Return the parts of the forecasts of windows as a frame, see `Forecaster.explain`."""
+    """Return the parts of the forecasts of windows as a frame, see `Forecaster.explain`.
+
+    After a series that ends with missing values, they are those within the horizon of the model.
+    """
+    ends = SeriesEnds.of(state.config, windows)
+    windows = ends.moved
     explain, names = explain_windows(state.model), [x.name for x in inputs_of(state.model)[1:]]
     phases = phases_of(state.model)
     season = 1 if phases is None else phases.season
@@ -50,8 +56,11 @@ def explanation_frame(state, windows):
             rows = _rows(panel.clock, numbers, columns, season, move_name, *found)
             ids = panel.names[series, channel]
             is_known = ~np.isnan(history[..., channel]).all(axis=1)
+            is_known &= np.isin(np.arange(start, start + len(cuts)), ends.places[:, channel])
             rows.insert(0, ID, ids[rows["window"]])
-            parts.append(rows[is_known[rows.pop("window")]])
+            window = rows.pop("window")
+            first = panel.clock.times(numbers + ends.gaps[start : start + BATCH])
+            parts.append(rows[is_known[window] & (rows[TIME] >= first.take(window))])
     return pd.concat(parts, ignore_index=True)
 
 

@@ -1,11 +1,14 @@
 """Forecasts in the units of the series, from windows or from arrays of raw histories."""
 
 import numpy as np
+import pandas as pd
 
 from kerastrans import heads
+from kerastrans.data.missing import count_missing_ends, move_steps
 from kerastrans.data.pivot import pivot_windows
 from kerastrans.decoding.graph import inputs_of
 from kerastrans.forecasting.conformal.offsets import windows_needed
+from kerastrans.forecasting.dependence import Dependence
 from kerastrans.forecasting.inference.continuation import (
     Continuation,
     continue_points,
@@ -16,9 +19,14 @@ from kerastrans.forecasting.inference.continuation import (
     quantiles_of,
 )
 from kerastrans.forecasting.inference.error_dependence import find_dependence
-from kerastrans.forecasting.inference.forecast_frame import Forecasts
+from kerastrans.forecasting.inference.forecast_frame import Forecasts, key_columns
 from kerastrans.forecasting.inference.reader import Reader
-from kerastrans.forecasting.inference.windows import windows_of
+from kerastrans.forecasting.inference.windows import (
+    SeriesEnds,
+    missing_ends,
+    warn_of_missing_ends,
+    windows_of,
+)
 from kerastrans.heads.bounded import Bounded, bound_inputs
 from kerastrans.models.parts.forecast_graph import least_inputs
 from kerastrans.utils.batch_sizes import BATCH, BATCHES
@@ -27,6 +35,8 @@ from kerastrans.utils.user_warnings import warn_user
 from kerastrans.utils.validation import check_finite_output
 
 SAMPLES_PER_BATCH = 100  # of each window of a full batch
+# Continuation over a missing end: forecasts of so many paths, and values drawn from each.
+LATE = {"num_paths": 20, "draws": 8}
 
 
 def read_windows(state, frame, future, static, report):
@@ -40,7 +50,10 @@ def read_windows(state, frame, future, static, report):
         report: Function that is called with the panel, whose faults name the series left out.
     """
     reader = Reader.like(state)
-    panel = reader.with_future(reader.panel(frame, static, future), state.reach)
+    panel = reader.panel(frame, static, future)
+    windows = windows_of(state, panel, np.arange(len(panel)), panel.cuts)
+    gaps = missing_ends(state.config, windows).max(axis=1)
+    panel = reader.with_future(panel, state.reach, gaps)
     windows = windows_of(state, panel, np.arange(len(panel)), panel.cuts)
     silent = np.flatnonzero(~windows.observed())
     panel = panel.without(
@@ -49,6 +62,7 @@ def read_windows(state, frame, future, static, report):
     report(panel)
     windows = windows_of(state, panel, np.arange(len(panel)), panel.cuts)
     _warn_of_silent_channels(windows)
+    warn_of_missing_ends(state.config, windows)
     if state.card is not None:
         _warn_of_unknown_spread(windows)
     return windows
@@ -101,7 +115,7 @@ def _known_part(values):
     return values[~np.isnan(values).all(axis=1)]
 
 
-def forecast_windows(state, windows, static=None):
+def forecast_windows(state, windows, static=None, **options):
     """Return the `Forecasts` of at least one window.
 
     If the windows are longer than the forecast of the model, they are continued from sample paths,
@@ -112,14 +126,15 @@ def forecast_windows(state, windows, static=None):
         windows: `Windows` of the state's horizon.
         static: Frame of static covariates, which conformal intervals by one of its columns need
             inside a continuation.
+        **options: Arguments of `continued_paths`, for a continuation.
 
     Raises:
         ValueError: If float32 cannot hold a history, or float64 a forecast.
     """
-    steps = windows.prediction_length
-    if state.decodes or steps == state.native_length:
+    steps, native = windows.prediction_length, state.native
+    if steps == native.native_length or (state.decodes and native is state):
         return forecasts_of(state, windows, *_run_windows(state, windows))
-    native, own = state.native, native_windows(windows, state.native_length)
+    own = native_windows(windows, native.native_length)
     if steps < own.prediction_length:
         parameters, scale = _run_windows(native, own)
         return forecasts_of(state, windows, parameters[:, :steps], scale)
@@ -127,37 +142,89 @@ def forecast_windows(state, windows, static=None):
         parameters = continue_points(native, own, steps, forecast_rows)
         scale = _run_windows(native, own)[1]
         return forecasts_of(state, windows, parameters, scale)
-    paths = continued_paths(state, windows, state.config.num_samples, state.config.seed, static)
-    return continued_forecasts(state, windows, paths, static)
+    made = options.pop("first", None) or forecasts_of(native, own, *_run_windows(native, own))
+    options = {"num_paths": state.config.num_samples, "first": made, **options}
+    paths = continued_paths(state, windows, seed=state.config.seed, static=static, **options)
+    return continued_forecasts(state, windows, paths, made, static)
 
 
-def continued_paths(state, windows, num_paths, seed, static=None):
+def forecast_table(state, windows, static, levels, thresholds, alias, *, is_backtest=False):
+    """Return the frame of forecasts of windows, each from the last known value of its series.
+
+    Args:
+        state: `FittedState`.
+        windows: `Windows` of the steps that are asked for, see `SeriesEnds`.
+        static: See `forecast_windows`.
+        levels: Percents of the intervals.
+        thresholds: See `Forecasts.columns`.
+        alias: str, name of the forecast column.
+        is_backtest: bool, whether outcomes are known, see `Forecasts.frame` and `conformal`.
+    """
+    all_levels = state.levels(None) if thresholds else levels
+
+    whole = None
+
+    def columns(state, windows, chosen=None):
+        nonlocal whole
+        options = {}
+        if chosen is not None:
+            stored, steps = state.native.dependence, state.native_length
+            is_learnt = stored is not None and len(stored.steps) >= steps
+            options = {**LATE, "dependence": stored if is_learnt else Dependence.default(steps)}
+            if whole.windows.prediction_length == steps:
+                options["first"] = whole.part(chosen)
+        made = forecast_windows(state, windows, static, **options)
+        if chosen is None:
+            whole = made
+        follow = is_backtest and chosen is None
+        made, widths = made.conformal(state.intervals, all_levels, static, follow=follow)
+        return made.columns(levels, widths, alias, thresholds)
+
+    found = SeriesEnds.of(state.config, windows).forecast(state, columns)
+    return pd.DataFrame(key_columns(windows, is_backtest) | found, copy=False)
+
+
+def continued_paths(state, windows, num_paths, seed, static=None, dependence=None, **options):
     """Return sample paths `(windows, num_paths, prediction_length, num_channels)`.
 
-    Arguments are those of `forecast_windows`, the number of paths and their seed.
+    Arguments are those of `forecast_windows` and of `Continuation`, the number of paths and their
+    seed. The `Dependence` is by default that of the state, or of the history.
     """
-    native, own = state.native, native_windows(windows, state.native_length)
-    dependence = find_dependence(native, known_history(windows), forecast_windows)
-    options = native, own, windows.prediction_length, dependence, forecast_rows, static
-    return Continuation(*options).paths(num_paths, seed)
+    native, own = state.native, native_windows(windows, state.native.native_length)
+    if dependence is None and not state.decodes:
+        dependence = find_dependence(native, known_history(windows), forecast_windows)
+    arguments = native, own, windows.prediction_length, dependence, forecast_rows, static
+    return Continuation(*arguments, **options).paths(num_paths, seed)
 
 
-def continued_forecasts(state, windows, paths, static=None):
+def continued_forecasts(state, windows, paths, made, static=None):
     """Return the `Forecasts` of the distribution of sample paths of these windows.
 
     Quantiles of the first steps, which the model forecasts itself, are exact.
+
+    Args:
+        state: See `forecast_windows`, like `windows` and `static`.
+        windows: `Windows`.
+        paths: Sample paths of `continued_paths`.
+        made: `Forecasts` of the windows by the model.
+        static: Frame of static covariates, or None.
     """
-    native, own = state.native, native_windows(windows, state.native_length)
-    made = forecasts_of(native, own, *_run_windows(native, own))
+    native, own = state.native, made.windows
     head, parameters = quantiles_of(state, paths)
     if isinstance(head, heads.GivenQuantiles):
         levels = np.reshape(head.levels, (-1, 1, 1, 1))
         first = model_marginals(native, made, static).quantiles(levels)
         parameters[:, : own.prediction_length] = np.moveaxis(first, 0, -1)
-    rows = windows.cuts[:, None] + np.arange(windows.prediction_length)
-    low, high = state.config.bounds_in(windows.panel, rows)
+    low, high = _bounds(state, windows)
     output = head if low is None and high is None else Bounded(head, low, high)
     return Forecasts(windows, output, parameters, made.scale)
+
+
+def _bounds(state, windows):
+    """Return the bounds of the steps of windows; those after the last known one have its bounds."""
+    rows = windows.cuts[:, None] + np.arange(windows.prediction_length)
+    last = windows.panel.ends[windows.series, None] - 1
+    return state.config.bounds_in(windows.panel, np.minimum(rows, last))
 
 
 def _run_windows(state, windows):
@@ -230,16 +297,48 @@ def forecast_outputs(state, inputs):
             "(batch, prediction_length, 1)."
         )
     names = zip(("lower_bound", "upper_bound"), state.config.bounds or (None, None), strict=True)
-    bounds = [np.asarray(inputs[x], "float64") if x in columns else bound for x, bound in names]
+    inputs, gaps = _moved(state, inputs, columns)
+    bounds = [inputs[x] if x in columns else bound for x, bound in names]
     inputs = {name: array for name, array in inputs.items() if name not in columns}
-    return state.output(*bounds).outputs(forecast_arrays(state, inputs)[0])
+    outputs = state.output(*bounds).outputs(forecast_arrays(state, inputs)[0])
+    return {name: _after_last_row(x, gaps) for name, x in outputs.items()}
+
+
+def _moved(state, inputs, columns):
+    """Return inputs that end at the last known values of their histories, and by how many steps.
+
+    Args:
+        state: `FittedState`.
+        inputs: See `forecast_outputs`.
+        columns: Names of the inputs of bounds.
+    """
+    inputs = {name: np.asarray(x) for name, x in inputs.items()}
+    inputs |= {name: inputs[name].astype("float64") for name in ("history", *columns)}
+    timed = inputs.keys() & {"past_covariates", "future_covariates", *columns}
+    is_shared = bool(timed) or "position" in inputs or state.config.mixes_channels
+    history = inputs["history"]
+    gaps = count_missing_ends(history, is_shared)
+    if state.config.fill == "zero" or not gaps.any():
+        return inputs, 0 * gaps
+    for name in ("history", *timed):
+        inputs[name] = move_steps(inputs[name], gaps, history.shape[1] - 1)
+    if "position" in inputs:
+        inputs["position"] = inputs["position"] - gaps[:, 0, 0]
+    return inputs, gaps
+
+
+def _after_last_row(outputs, gaps):
+    """Return the outputs of the steps after the last rows of histories, NaN where not forecast."""
+    if not gaps.any():
+        return outputs
+    steps = outputs.shape[1]
+    gaps = gaps.reshape(*gaps.shape, *[1] * (outputs.ndim - 3))
+    return move_steps(outputs, np.minimum(gaps, steps), steps, is_later=False)
 
 
 def forecasts_of(state, windows, parameters, scale):
     """Return `Forecasts` of these parameters, within the bounds of the series."""
-    rows = windows.cuts[:, None] + np.arange(windows.prediction_length)
-    output = state.output(*state.config.bounds_in(windows.panel, rows))
-    return Forecasts(windows, output, parameters, scale)
+    return Forecasts(windows, state.output(*_bounds(state, windows)), parameters, scale)
 
 
 def forecast_arrays(state, inputs, at_least=1):

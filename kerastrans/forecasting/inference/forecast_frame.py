@@ -38,18 +38,20 @@ class Forecasts:
             points.
         scale: `(windows, 1, num_channels)`, scales of the errors of the windows in units of the
             series, see `WindowScaler.error_scale`.
+        counted: Bools `(windows, num_channels)`, whether the outcomes count; None if all do.
     """
 
     windows: Windows
     output: object
     parameters: np.ndarray
     scale: np.ndarray
+    counted: np.ndarray | None = None
 
     @property
     def targets(self):
         """True values `(windows, prediction_length, num_channels)`, NaN where missing."""
-        rows = self.windows.cuts[:, None] + np.arange(self.windows.prediction_length)
-        return self.windows.panel.values[rows]
+        targets = _targets(self.windows)
+        return targets if self.counted is None else np.where(self.counted[:, None], targets, np.nan)
 
     @property
     def units(self):
@@ -164,22 +166,6 @@ class Forecasts:
         """Series of each window, `(windows,)`, str."""
         return read_series_names(self.windows.panel, self.windows.series)
 
-    def exceedances(self, thresholds, widths, alias):
-        """Return the columns of the probabilities of values above thresholds.
-
-        Args:
-            thresholds: Numbers in the units of the series.
-            widths: See `frame`, for all calibrated levels.
-            alias: str, name of the forecast column.
-
-        Raises:
-            ValueError: If the forecast is a point without conformal intervals.
-        """
-        if not thresholds:
-            return {}
-        marginals = Marginals(self, widths)
-        return {exceeds_column(alias, x): self._column(marginals.exceedance(x)) for x in thresholds}
-
     def frame(self, levels, widths=None, *, alias, is_backtest=False):
         """Return a frame with one row per window, channel and step, see `evaluation.columns`.
 
@@ -204,9 +190,24 @@ class Forecasts:
 
         Source: Chernozhukov, Fernández-Val, Galichon (2010) for the order of the bounds.
         """
+        columns = key_columns(self.windows, is_backtest) | self.columns(levels, widths, alias)
+        return pd.DataFrame(columns, copy=False)
+
+    def columns(self, levels, widths, alias, thresholds=()):
+        """Return the columns of forecasts of `frame`, and the probabilities of thresholds.
+
+        Args:
+            levels: See `frame`.
+            widths: See `frame`; of all calibrated levels if there are thresholds.
+            alias: See `frame`.
+            thresholds: Numbers in the units of the series.
+
+        Raises:
+            ValueError: If the forecast is a point without conformal intervals, which has no
+                probabilities.
+        """
         check_alias(alias)
-        columns = self._keys(is_backtest)
-        columns[alias] = self._column(self.output.point(self.parameters))
+        columns = {alias: self._column(self.output.point(self.parameters))}
         levels = sorted(levels)
         if levels and self.output.has_parameter_axis and not self.output.point_is_median:
             columns[median_column(alias)] = self._column(self.output.median(self.parameters))
@@ -216,7 +217,10 @@ class Forecasts:
             for level, low, high in zip(levels, lows, highs, strict=True):
                 names = interval_columns(alias, level)
                 columns |= zip(names, map(self._column, (low, high)), strict=True)
-        return pd.DataFrame(columns, copy=False)
+        marginals = Marginals(self, widths) if thresholds else None
+        for x in thresholds:
+            columns[exceeds_column(alias, x)] = self._column(marginals.exceedance(x))
+        return columns
 
     def ordered_bounds(self, levels, widths=None):
         """Return the bounds of the reported intervals, from the lowest to the highest.
@@ -231,29 +235,9 @@ class Forecasts:
         bounds = [bound for level in levels for bound in self._widened(level, widths)]
         return np.sort(bounds, axis=0)
 
-    def _keys(self, is_backtest):
-        """Return the columns that identify the value that a row forecasts."""
-        panel, series, cuts = self.windows.panel, self.windows.series, self.windows.cuts
-        steps = np.arange(self.windows.prediction_length)
-
-        def stamps(rows):
-            times = panel.clock.times(panel.numbers(series[:, None], rows).ravel())
-            return times.take(self._column(np.arange(rows.size).reshape(len(cuts), -1, 1)))
-
-        columns = {
-            ID: np.repeat(panel.names[series].ravel(), len(steps)),
-            TIME: stamps(cuts[:, None] + steps),
-        }
-        if is_backtest:
-            columns[CUTOFF] = stamps(cuts[:, None] - 1)
-            columns[TARGET] = self._column(self.targets)
-        return columns
-
     def _column(self, values):
         """Return values that broadcast to `(windows, prediction_length, num_channels)` as rows."""
-        windows = self.windows
-        shape = len(windows), windows.prediction_length, windows.panel.num_channels
-        return np.broadcast_to(values, shape).transpose(0, 2, 1).ravel()
+        return _as_rows(self.windows, values)
 
     def _widened(self, level, widths):
         """Return the bounds of the reported interval: the model's, or the conformal one.
@@ -268,3 +252,31 @@ class Forecasts:
         middle = (low + high) / 2
         low, high = np.minimum(low, middle), np.maximum(high, middle)
         return tuple(within_bounds(x, self.output) for x in (low, high))
+
+
+def key_columns(windows, is_backtest=False):
+    """Return the columns that identify the value that a row of a forecast belongs to, a dict."""
+    panel, series, cuts = windows.panel, windows.series, windows.cuts
+    steps = np.arange(windows.prediction_length)
+
+    def stamps(rows):
+        times = panel.clock.times(panel.numbers(series[:, None], rows).ravel())
+        return times.take(_as_rows(windows, np.arange(rows.size).reshape(len(cuts), -1, 1)))
+
+    columns = {
+        ID: np.repeat(panel.names[series].ravel(), len(steps)),
+        TIME: stamps(cuts[:, None] + steps),
+    }
+    if is_backtest:
+        columns[CUTOFF] = stamps(cuts[:, None] - 1)
+        columns[TARGET] = _as_rows(windows, _targets(windows))
+    return columns
+
+
+def _targets(windows):
+    return windows.panel.values[windows.cuts[:, None] + np.arange(windows.prediction_length)]
+
+
+def _as_rows(windows, values):
+    shape = len(windows), windows.prediction_length, windows.panel.num_channels
+    return np.broadcast_to(values, shape).transpose(0, 2, 1).ravel()

@@ -5,6 +5,7 @@ from dataclasses import replace
 from kerastrans import heads
 from kerastrans.decoding.contract import patch_length_of
 from kerastrans.decoding.graph import inputs_of
+from kerastrans.forecasting.inference.continuation import own_intervals
 from kerastrans.forecasting.inference.model import build_for
 from kerastrans.forecasting.inference.reader import Reader
 from kerastrans.forecasting.inference.runtime import derive_model
@@ -33,25 +34,50 @@ def with_horizon(state, prediction_length):
     _check_intervals(state, prediction_length)
     if prediction_length == trained:
         return state
-    config = state.config.changed(prediction_length=prediction_length)
     names = {tensor.name for tensor in inputs_of(state.model)}
+    is_longer = not state.decodes and prediction_length > state.native_length
+    if is_longer and "past_covariates" in names:
+        raise ValueError(
+            f"prediction_length={prediction_length} exceeds the model's {state.native_length} "
+            f"steps, after which the past covariates {list(state.config.past)} are not known: "
+            "train with this prediction_length."
+        )
+    return _adapted(state, prediction_length)
+
+
+def beyond_horizon(state, prediction_length):
+    """Return the state that forecasts steps after a missing end, see `SeriesEnds`.
+
+    Unlike `with_horizon`, it treats past covariates that are not known as missing, and gives steps
+    that conformal intervals were not calibrated for those of the last one. An autoregressive model
+    that draws samples is continued too: the spread of many more steps than it was trained for,
+    decoded at once, is too small.
+    """
+    intervals, draws = state.intervals, isinstance(state.head, heads.Samples)
+    is_continued = prediction_length > state.native_length and (draws or not state.decodes)
+    if intervals is not None and not (is_continued and own_intervals(state.native)):
+        intervals = intervals.first_steps(prediction_length)
+    if draws:
+        config = state.config.changed(prediction_length=prediction_length)
+        return replace(state, config=config, intervals=intervals, adapted_from=state)
+    return replace(_adapted(state, prediction_length), intervals=intervals)
+
+
+def _adapted(state, prediction_length):
+    """Return the state that forecasts another number of steps."""
+    config = state.config.changed(prediction_length=prediction_length)
     if state.decodes:
         adapted = replace(state, config=config)
         key = "horizon", prediction_length
-        model = derive_model(state.model, key, lambda: _rebuilt(adapted, names))
+        model = derive_model(state.model, key, lambda: _rebuilt(adapted))
         return replace(adapted, model=model)
-    if prediction_length > state.native_length and "past_covariates" in names:
-        raise ValueError(
-            f"prediction_length={prediction_length} exceeds the model's {state.native_length} "
-            f"steps, after which the past covariates {list(config.past)} are not known: train with "
-            "this prediction_length."
-        )
     return replace(state, config=config, adapted_from=state.native)
 
 
-def _rebuilt(state, names):
+def _rebuilt(state):
     """Return an autoregressive model with the same weights and covariates of another horizon."""
     model, config = state.model, state.config
+    names = {tensor.name for tensor in inputs_of(model)}
     if not names & {"future_covariates", "past_covariates"}:
         return model  # nothing in it depends on the horizon
     if config.architecture is None:

@@ -188,15 +188,22 @@ class Reader:
             {i: f"{panel.lengths[i]} steps, fewer than the context's {needed}" for i in short}
         )
 
-    def with_future(self, panel, steps):
-        """Return the panel without series whose future covariates do not cover these steps."""
+    def with_future(self, panel, steps, gaps):
+        """Return the panel without series whose future covariates do not cover the horizon.
+
+        Args:
+            panel: `Panel`.
+            steps: int, number of steps after the last row.
+            gaps: `(series,)`, number of missing values before them, see `missing_ends`.
+        """
         if not panel.future.shape[1] + panel.limits.shape[1]:
             return panel
         faults = {}
         known_ahead = np.isfinite(panel.future).all(axis=1) & np.isfinite(panel.limits).all(axis=1)
-        for i, (cut, end) in enumerate(zip(panel.cuts, panel.ends, strict=True)):
-            known = known_ahead[cut : min(end, cut + steps)]
-            if len(known) < steps or not known.all():
+        begins = panel.cuts - gaps
+        for i, (cut, last) in enumerate(zip(begins, panel.cuts + steps, strict=True)):
+            known = known_ahead[cut : min(panel.ends[i], last)]
+            if len(known) < last - cut or not known.all():
                 row = len(known) if known.all() else int(np.argmin(known))
                 time = self._time(panel, i, cut + row)
                 names = ", ".join(dict.fromkeys((*self.config.future, *self.config.limits)))

@@ -8,8 +8,6 @@ import pandas as pd
 from kerastrans.data.frames import ID, TIME
 from kerastrans.data.panel import Panel
 from kerastrans.forecasting.inference.config import AUTO
-from kerastrans.forecasting.inference.forecast import forecast_windows, forecasts_of
-from kerastrans.forecasting.inference.forecast_frame import Forecasts
 from kerastrans.forecasting.inference.reader import Reader
 from kerastrans.forecasting.inference.state import FittedState
 from kerastrans.forecasting.inference.windows import windows_of
@@ -47,22 +45,13 @@ class Backtest:
 
     Attributes:
         panel: `Panel` of the series that are long enough; its faults name the others.
-        forecasts: `Forecasts` of every series from every origin, in the order of the origins.
+        rows: Rows of `Forecaster.backtest`, in the order of the origins.
         state: `FittedState` that made the forecasts; the last one of a refit.
     """
 
     panel: Panel
-    forecasts: Forecasts | None
+    rows: pd.DataFrame | None
     state: FittedState
-
-    def rows(self, levels, static, alias, thresholds=()):
-        """Return the rows of `Forecaster.backtest`."""
-        levels, intervals = self.state.levels(levels), self.state.intervals
-        all_levels = self.state.levels(None) if thresholds else levels
-        forecasts, widths = self.forecasts.conformal(intervals, all_levels, static, follow=True)
-        rows = forecasts.frame(levels, widths, is_backtest=True, alias=alias)
-        rows = rows.assign(**forecasts.exceedances(thresholds, widths, alias))
-        return rows.sort_values([ID, "cutoff", TIME], ignore_index=True)
 
 
 def check_not_refitted(train_size, fit_options):
@@ -83,12 +72,13 @@ def check_trained_horizon(prediction_length):
         )
 
 
-def forecast_origins(state, frame, *, windows, step, static):
+def forecast_origins(state, frame, table, *, windows, step, static):
     """Return the `Backtest` of a trained model.
 
     Args:
         state: `FittedState`.
         frame: See `Forecaster.backtest`.
+        table: Function from a `FittedState` and `Windows` to the rows of their forecasts.
         windows: See `Forecaster.backtest`.
         step: See `Forecaster.backtest`.
         static: See `Forecaster.backtest`.
@@ -101,9 +91,9 @@ def forecast_origins(state, frame, *, windows, step, static):
         return Backtest(panel, None, state)
     series = np.tile(np.arange(len(panel)), windows)
     cuts = origins(panel, state.reach, windows, step).ravel()
-    forecasts = forecast_windows(state, windows_of(state, panel, series, cuts), static)
+    rows = table(state, windows_of(state, panel, series, cuts))
     warn_in_sample(state, panel, series, cuts, "score")
-    return Backtest(panel, forecasts, state)
+    return Backtest(panel, rows, state)
 
 
 def _ends(panel, of_series):
@@ -181,12 +171,15 @@ def _with_choice(forecaster, config):
     return type(forecaster)(**{**forecaster.config.arguments(), **chosen})
 
 
-def refit_origins(forecaster, frame, *, windows, step, static, train_size, fit_options, every=1):
+def refit_origins(
+    forecaster, frame, table, *, windows, step, static, train_size, fit_options, every=1
+):
     """Return the `Backtest` of new forecasters, each trained on the rows before its first origin.
 
     Args:
         forecaster: `Forecaster`, which is cloned and does not change.
         frame: See `Forecaster.backtest`.
+        table: See `forecast_origins`.
         windows: See `Forecaster.backtest`.
         step: See `Forecaster.backtest`.
         static: See `Forecaster.backtest`.
@@ -230,9 +223,5 @@ def refit_origins(forecaster, frame, *, windows, step, static, train_size, fit_o
         read = padded.panel(frame, static)
         others = ~np.isin(read.names[:, 0], panel.names[:, 0])
         read = read.without(dict.fromkeys(np.flatnonzero(others), "left out"))
-        here = windows_of(state, read, np.arange(len(read)), cuts[number])
-        parts.append(forecast_windows(state, here))
-    series = np.tile(np.arange(len(panel)), windows)
-    merged = [np.concatenate([getattr(part, x) for part in parts]) for x in ("parameters", "scale")]
-    whole = windows_of(state, panel, series, cuts.ravel())
-    return Backtest(panel, forecasts_of(state, whole, *merged), state)
+        parts.append(table(state, windows_of(state, read, np.arange(len(read)), cuts[number])))
+    return Backtest(panel, pd.concat(parts, ignore_index=True), state)

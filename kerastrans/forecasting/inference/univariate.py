@@ -7,7 +7,6 @@ from kerastrans.data.frames import ID, check_is_frame
 from kerastrans.forecasting.inference.model import build_for
 from kerastrans.forecasting.inference.reader import Reader
 from kerastrans.forecasting.inference.runtime import derive_model
-from kerastrans.models import registry
 
 
 def adapt_to_frame(state, frame):
@@ -35,8 +34,7 @@ def adapt_to_frame(state, frame):
 def to_univariate(state):
     """Return the state of the same weights for one channel, see `adapt_to_frame`."""
     config, channels = state.config, list(state.channels)
-    name = config.architecture
-    if name is None or registry.info(name).mixes_channels:
+    if config.mixes_channels:
         raise ValueError(
             f"made for the columns {channels}, which {config.name} mixes: give these columns."
         )

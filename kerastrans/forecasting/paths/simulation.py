@@ -7,10 +7,20 @@ import pandas as pd
 
 from kerastrans.data.frames import ID, TIME
 from kerastrans.evaluation.columns import PATH, check_alias
-from kerastrans.forecasting.inference.continuation import known_history
+from kerastrans.forecasting.inference.continuation import (
+    known_history,
+    native_windows,
+    own_intervals,
+    with_ranks_of,
+)
 from kerastrans.forecasting.inference.error_dependence import find_dependence
-from kerastrans.forecasting.inference.forecast import continued_paths, forecast_windows
+from kerastrans.forecasting.inference.forecast import (
+    continued_forecasts,
+    continued_paths,
+    forecast_windows,
+)
 from kerastrans.forecasting.inference.marginals import Marginals
+from kerastrans.forecasting.inference.windows import SeriesEnds
 from kerastrans.utils.batch_sizes import BATCH
 from kerastrans.utils.user_warnings import warn_user
 
@@ -54,30 +64,54 @@ def simulate(state, windows, num_paths, seed, static, alias):
         alias: str, name of the column of values.
     """
     check_alias(alias)
-    names = windows.panel.names[windows.series].astype(str)
-    if state.decodes:
-        paths = _decoded_paths(state, windows, names, seed, static)
-    elif windows.prediction_length > state.native_length and not _covers(state):
-        paths = continued_paths(state, windows, num_paths, seed, static)
-        paths = np.moveaxis(paths, 3, 1)
-    else:
-        paths = _dependent_paths(state, windows, names, num_paths, seed, static)
+    ends, known = SeriesEnds.of(state.config, windows), {}
+
+    def dependence(state):
+        """Return the dependence that all series share, learnt at most once."""
+        owner = state if _covers(state) else state.native
+        steps = owner.config.prediction_length
+        if steps not in known:
+            known[steps] = find_dependence(owner, known_history(ends.moved), forecast_windows)
+        return known[steps]
+
+    def draw(state, windows, chosen=None):
+        names = windows.panel.names[windows.series].astype(str)
+        if state.decodes and chosen is None:
+            paths = _decoded_paths(state, windows, names, seed, static)
+        elif windows.prediction_length > state.native.native_length and not _covers(state):
+            learnt = None if state.decodes else dependence(state)
+            options = num_paths, seed, static, learnt
+            paths = continued_paths(state, windows, *options)
+            if state.intervals is not None and own_intervals(state.native) is None:
+                own = native_windows(windows, state.native.native_length)
+                made = forecast_windows(state.native, own)
+                made = continued_forecasts(state, windows, paths, made, static)
+                paths = with_ranks_of(paths.swapaxes(0, 1), _marginals(state, made, static))
+                paths = paths.swapaxes(0, 1)
+            paths = np.moveaxis(paths, 3, 1)
+        else:
+            paths = _dependent_paths(state, windows, names, num_paths, seed, static, dependence)
+        return {alias: paths.swapaxes(2, 3).reshape(-1, num_paths)}
+
+    paths = ends.forecast(state, draw, joint=True)[alias]
+    paths = paths.reshape(*ends.places.shape, -1, num_paths).swapaxes(2, 3)
     return _frame(windows, paths, alias)
 
 
-def _dependent_paths(state, windows, names, num_paths, seed, static):
+def _dependent_paths(state, windows, names, num_paths, seed, static, dependence):
     """Return paths `(windows, num_channels, num_paths, steps)` with the learnt dependence."""
     marginals = _marginals(state, forecast_windows(state, windows, static), static)
-    owner = state if _covers(state) else state.native
-    dependence = find_dependence(owner, known_history(windows), forecast_windows)
-    steps = windows.prediction_length
+    dependence, steps = dependence(state), windows.prediction_length
+    first = windows.panel.numbers(windows.series, windows.cuts).repeat(names.shape[1])
+    first = first.reshape(names.shape)
     paths = np.empty((*names.shape, num_paths, steps))
     size = max(1, BATCH * 100 // num_paths)
     for start in range(0, len(windows), size):
         part = slice(start, start + size)
-        drawn = dependence.probabilities(names[part].ravel(), num_paths, seed)[..., :steps]
+        drawn = dependence.probabilities(names[part].ravel(), num_paths, seed, first[part].ravel())
         # (paths, windows, steps, channels)
-        drawn = np.moveaxis(drawn.reshape(*names[part].shape, num_paths, steps), (1, 2), (3, 0))
+        drawn = drawn[..., :steps].reshape(*names[part].shape, num_paths, steps)
+        drawn = np.moveaxis(drawn, (1, 2), (3, 0))
         paths[part] = np.moveaxis(marginals.part(part).quantiles(drawn), (3, 0), (1, 2))
     return paths
 
@@ -107,22 +141,13 @@ def _decoded_paths(state, windows, names, seed, static):
     # (paths, windows, steps, channels)
     paths = np.moveaxis(forecasts.parameters, -1, 0)
     if state.intervals is not None:
-        paths = _with_ranks_of(paths, _marginals(state, forecasts, static))
+        paths = with_ranks_of(paths, _marginals(state, forecasts, static))
     elif state.config.bounds:
         paths = forecasts.output.clip(paths)
     for number, name in enumerate(names[:, 0]):
         random = np.random.default_rng([seed, zlib.crc32(name.encode())])
         paths[:, number] = paths[random.permutation(len(paths)), number]
     return np.moveaxis(paths, (3, 0), (1, 2))
-
-
-def _with_ranks_of(paths, marginals):
-    """Return values of some distributions in the order of paths `(paths, windows, ...)`.
-
-    Source: Schefzik, Thorarinsdottir, Gneiting (2013), ensemble copula coupling.
-    """
-    ranks = paths.argsort(axis=0, kind="stable").argsort(axis=0, kind="stable")
-    return marginals.quantiles((ranks + 1) / (len(paths) + 1))
 
 
 def _marginals(state, forecasts, static):

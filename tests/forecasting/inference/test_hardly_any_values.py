@@ -33,9 +33,9 @@ def predict(zero, values):
 def test_too_few_equal_values_for_a_spread_are_warned_of_in_one_line(zero, values):
     with pytest.warns(UserWarning, match="1 series have fewer than 4 known values") as caught:
         rows, _ = predict(zero, values)
-    assert len(caught) == 1
-    assert "\n" not in str(caught[0].message)
-    assert "'a' is the first" in str(caught[0].message)
+    (line,) = {str(x.message) for x in caught if "end with missing" not in str(x.message)}
+    assert "\n" not in line
+    assert "'a' is the first" in line
     np.testing.assert_allclose(rows["zero"], np.nanmax(values), rtol=1e-5)
 
 

@@ -77,6 +77,32 @@ def test_series_that_end_at_other_times_have_their_own_periods():
     assert len(rows) == 5
 
 
+def test_a_group_that_lacks_a_series_is_missing_unless_the_rest_is_asked_for():
+    later = frame_of([[[1, 1, 1, 1]]], TIMES + pd.Timedelta(days=1)).assign(unique_id="z")
+    later = pd.concat([later, later.assign(path=1)], ignore_index=True)
+    paths = pd.concat([PATHS, later], ignore_index=True)
+    with pytest.warns(UserWarning, match="4 of 6 periods lack a series of a group.* 'all' at 2024"):
+        rows = aggregate_paths(paths, 1, by="all")
+    assert rows.groupby("ds")["model"].count().tolist() == [0, 0, 2, 2, 0, 0]
+    rest = aggregate_paths(paths, 1, by="all", incomplete="sum")
+    assert rest["model"].notna().all()
+    assert rest["model"].iloc[::6].tolist() == [11, 55]
+    with pytest.warns(UserWarning, match="1 of 1 periods"):
+        assert aggregate_paths(paths, by="all", how="mean")["model"].isna().all()
+    assert aggregate_paths(paths)["model"].notna().all()  # each series by itself
+    with pytest.raises(ValueError, match="incomplete must be"):
+        aggregate_paths(paths, incomplete="drop")
+
+
+def test_periods_say_how_many_steps_they_hold():
+    rows = aggregate_paths(PATHS, "D")
+    assert rows.groupby("ds")["steps"].unique().tolist() == [1, 2, 1]
+    quantiles = aggregate_paths(PATHS, "D", quantiles=[0.5])
+    assert quantiles["steps"].tolist() == [1, 2, 1, 1, 2, 1]
+    assert find_peaks(rows)["model"].notna().all()  # it is not a forecast
+    assert "steps" not in aggregate_paths(PATHS)
+
+
 def test_peaks_and_troughs_of_each_day():
     paths = frame_of([[[9, 3, 4, 1]]])
     rows = find_peaks(paths, "D")
