@@ -9,7 +9,7 @@ from kerastrans.data.batches import make_batches
 from kerastrans.data.covariates import KINDS
 from kerastrans.data.missing import FILLS, last_rows, last_values
 from kerastrans.data.panel import Panel
-from kerastrans.data.scaling import WindowScaler
+from kerastrans.data.scaling import WindowScaler, excess_of_equal
 from kerastrans.data.series_scales import series_scales
 from kerastrans.utils.validation import check_choice, check_positive_integers
 
@@ -101,7 +101,7 @@ class Windows:
     def batches(self, batch_size, shuffle=False, seed=None, **kwargs):
         """Return batches `(inputs, scaled targets)` for `fit`, see `make_batches`."""
         make = functools.partial(self._batch, is_training=True)
-        arrays, count = list(self._tables.values()), len(self)
+        arrays, count = list(self._scaled_tables.values()), len(self)
         kwargs |= {"seed": seed, "weights": self.weights}
         return make_batches(arrays, count, make, min(batch_size, count), shuffle, **kwargs)
 
@@ -111,7 +111,7 @@ class Windows:
         Raises:
             ValueError: If float32 cannot hold a scaled value.
         """
-        numbers, arrays = np.arange(len(self))[chosen], list(self._tables.values())
+        numbers, arrays = np.arange(len(self))[chosen], list(self._scaled_tables.values())
         with np.errstate(over="ignore", invalid="ignore"):
             inputs, scales = self._batch(np, arrays, numbers, is_training=False)
         history = inputs[self.history] if isinstance(inputs, dict) else inputs
@@ -132,27 +132,38 @@ class Windows:
 
         Returns:
             Dict of arrays: "history" `(windows, context_length, num_channels)`, float64, NaN where
-            missing; the additional inputs; and "typical", see `typical_of`.
+            missing; the additional inputs; and "typical", see `typical_of`, 0 for contexts that
+            are not nearly constant.
         """
         numbers = np.arange(len(self))[chosen]
         inputs = self._batch(np, list(self._tables.values()), numbers, is_training=None)
         inputs = inputs if isinstance(inputs, dict) else {self.history: inputs}
         inputs["history"] = inputs.pop(self.history)
-        return {**inputs, "typical": self.typical_of(chosen)}
+        equal = excess_of_equal(inputs["history"])
+        needed = (equal > 0).any(axis=(1, 2))
+        inputs["typical"] = np.zeros_like(equal)
+        if needed.any():
+            inputs["typical"][needed] = self.typical_of(numbers[needed])
+        return inputs
 
     def typical_of(self, chosen=slice(None)):
         """Return the scale of the series of some windows, `(windows, 1, num_channels)`."""
-        scales, places = self._typical
-        return scales[places[chosen]][:, None]
+        scales, places = self._typical(chosen)
+        return scales[places][:, None]
+
+    def _typical(self, chosen=slice(None)):
+        """Return the distinct scales of the series, and the place of each window's."""
+        ends = self.cuts if self.ends is None else self.ends
+        return series_scales(self.panel, self.series[chosen], ends[chosen])
 
     @functools.cached_property
-    def _typical(self):
-        """The distinct scales of the series, and the place of each window's."""
-        return series_scales(self.panel, self.series, self.cuts if self.ends is None else self.ends)
+    def _scaled_tables(self):
+        """The arrays, and the scales of the series."""
+        return self._tables | dict(zip(("typical", "typical_of"), self._typical(), strict=True))
 
     @functools.cached_property
     def _tables(self):
-        """Arrays that every batch is cut from, by name."""
+        """Arrays that raw histories are cut from, by name."""
         panel = self.panel
         arrays = {
             "cut": np.asarray(self.cuts, "int64"),
@@ -161,7 +172,6 @@ class Windows:
             "first": panel.first,
             "values": panel.values,
         }
-        arrays["typical"], arrays["typical_of"] = self._typical
         if self.limits is not None:
             arrays["limits"] = np.asarray(self.limits, "int64")
         if self.fill == "last":
@@ -184,7 +194,7 @@ class Windows:
 
         Args:
             xp: Module that computes.
-            arrays: Arrays of `_tables`, in its order.
+            arrays: Arrays of `_scaled_tables`, or of `_tables` without a scale, in their order.
             chosen: Numbers of the windows, `(batch,)`.
             is_training: True for inputs and scaled targets, False for scaled inputs and
                 `(center, scale)`, None for inputs whose history is not scaled.
@@ -192,7 +202,8 @@ class Windows:
         # Rows of the panel, (batch, steps): row 0 for unknown targets and steps before the series.
         past_steps = self.context_length
         steps = np.arange(-past_steps, self.prediction_length)
-        table = dict(zip(self._tables, arrays, strict=True))
+        names = self._tables if is_training is None else self._scaled_tables
+        table = dict(zip(names, arrays, strict=True))
         cut, series = (xp.take(table[name], chosen) for name in ("cut", "series"))
         begin = xp.take(table["begin"], series)
         needs_future = is_training or "future" in table

@@ -474,7 +474,7 @@ def test_where_nothing_can_be_held_out_all_of_it_trains(length):
         ),
         (
             lambda: Forecaster(zoo.build("nlinear", 8, 4, 1), 8, 4, calendar=True),
-            "nlinear has no input 'future_covariates', which future covariates or a",
+            r"nlinear\w* has no input 'future_covariates', which future covariates or a",
         ),
     ],
 )
