@@ -35,12 +35,13 @@ def describe_contamination(state, alias, frame):
     if card is None:  # members of ensembles have none either, but kerastrans_zero
         return f"{alias} was trained on no other series than those that were given to it."
     source = f" ({card['seen_source']})" if card.get("seen_source") else ""
-    return {
+    line = {
         SEEN: f"{card['name']} was trained on {series}{source}: its errors there say nothing about "
         "new series.",
         NOT_SEEN: f"{card['name']} was not trained on {series}{source}.",
         UNKNOWN: f"It is not known whether {card['name']} was trained on {series}{source}.",
     }[status_of(card, dataset)]
+    return f"{line} It was then trained on the series given to `fit`." if state.trained else line
 
 
 def warn_if_seen(state, alias, frame, warned):

@@ -9,7 +9,7 @@ import pytest
 import kerastrans
 from kerastrans import Forecaster, datasets
 from kerastrans.cli.report import compare_with_naives, write_training_report
-from kerastrans.forecasting.inference.contamination import warn_if_seen
+from kerastrans.forecasting.inference.contamination import describe_contamination, warn_if_seen
 from kerastrans.models.pretrained.licences import card_of, known_names
 
 CARD = {"name": "someone/model", "seen": ["air_passengers"], "seen_source": "its paper, table 1"}
@@ -101,6 +101,17 @@ def test_a_backtest_and_its_report_say_what_the_weights_have_seen(
     )
     assert line in text
     assert len(table) > 1
+
+
+def test_the_line_of_fine_tuned_weights_says_what_they_were_trained_on_last():
+    frame = datasets.load("air_passengers")
+    zero = kerastrans.from_pretrained("kerastrans_zero_2", 12, verbose=False)
+    last = "It was then trained on the series given to `fit`."
+    assert last not in describe_contamination(zero.fitted, zero.alias, frame)
+    zero.fit(frame, epochs=1, restore_published=False, verbose=0, steps_per_epoch=1)
+    line = describe_contamination(zero.fitted, zero.alias, frame)
+    assert line.startswith("kerastrans_zero_2 was not trained on 'air_passengers'")
+    assert line.endswith(last)
 
 
 def test_series_without_a_name_and_rows_from_elsewhere_are_not_known(forecaster):
