@@ -6,6 +6,8 @@ from email.message import Message
 
 import numpy as np
 
+from kerastrans.data.missing import count_missing_ends
+
 LARGEST = float(np.finfo("float32").max)  # largest value that a model can receive
 
 
@@ -162,7 +164,7 @@ def json_rows(outputs, history):
         outputs: Dict of arrays `(batch, prediction_length, num_channels, ...)`, including
             "forecast".
         history: `(batch, context_length, num_channels)`; a channel without a value has no forecast,
-            which is null.
+            which is null, and so are the last steps after missing values at the end.
 
     Returns:
         List of nested lists if there is one output, otherwise list of dicts.
@@ -170,11 +172,15 @@ def json_rows(outputs, history):
     Raises:
         RequestError: If a forecast exceeds the range of float64.
     """
-    known = ~np.isnan(history).all(axis=1)
+    # Without a forecast are channels without a value, and as many last steps as values are missing
+    # at the end of a history.
+    steps = np.arange(outputs["forecast"].shape[1])[:, None] + count_missing_ends(history, False)
+    expected = (steps < outputs["forecast"].shape[1]) & ~np.isnan(history).all(
+        axis=1, keepdims=True
+    )
     rows = []
     for number, row in enumerate(zip(*outputs.values(), strict=True)):
-        # The last steps are NaN after a history that ends with missing values.
-        if any(np.isinf(x[:, known[number]]).any() for x in row):
+        if not all(np.isfinite(x[expected[number]]).all() and not np.isinf(x).any() for x in row):
             raise RequestError(f"the forecast of instance {number} is not finite.")
         rows.append({name: _as_json(x) for name, x in zip(outputs, row, strict=True)})
     return [row["forecast"] for row in rows] if len(outputs) == 1 else rows

@@ -167,6 +167,14 @@ def test_a_forecast_that_json_does_not_hold_is_refused(value):
         json_rows(outputs, np.zeros((2, 1, 1)))
 
 
+def test_the_last_steps_after_missing_values_are_null():
+    history = np.array([[[1.0], [2.0], [np.nan]]])
+    forecast = np.array([[[3.0], [4.0], [np.nan]]])
+    assert json_rows({"forecast": forecast}, history) == [[[3.0], [4.0], [None]]]
+    with pytest.raises(RequestError, match="the forecast of instance 0 is not finite"):
+        json_rows({"forecast": forecast[:, [0, 2, 1]]}, history)
+
+
 @pytest.mark.parametrize("port", [99999, 65536, -1, True, "80", 80.0])
 def test_bad_ports_are_refused_in_one_line(port, forecaster):
     with pytest.raises(ValueError, match="port must be an integer from 0 to 65535, got"):

@@ -281,7 +281,8 @@ def test_a_call_with_training_given_is_decoded_and_shown():
 
 
 @pytest.mark.filterwarnings("ignore:Layer .* does not have a `quantize` method")
-@pytest.mark.parametrize("mode", ["int8", pytest.param("int4", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["int8", "int4"])
 def test_a_quantized_model_loads_with_the_same_outputs(mode, tmp_path):
     inputs = keras.Input((6, 8))
     x = kerastrans.transformer_encoder(inputs, num_heads=2, key_dim=4, ff_dim=16, name="block")
