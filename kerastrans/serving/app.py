@@ -2,26 +2,30 @@
 
 import asyncio
 import contextlib
+import itertools
 import logging
 import threading
 from dataclasses import asdict
 
 import keras
+import numpy as np
 
-from kerastrans.decoding.graph import inputs_of, missing_inputs
+from kerastrans.decoding.graph import history_input, inputs_of, missing_inputs
 from kerastrans.export.encodings import LAST_TIME, Input
 from kerastrans.export.forecast import describe
+from kerastrans.forecasting.inference.forecast import forecast_outputs
+from kerastrans.forecasting.inference.univariate import to_univariate
 from kerastrans.heads.bounded import bound_inputs
 from kerastrans.models.parts.forecast_graph import typical_inputs
-from kerastrans.serving.answers import PAGE, Answers, error_body
+from kerastrans.serving.answers import PAGE, Answers, HostCheck, error_body
 from kerastrans.serving.batcher import Batcher
 from kerastrans.serving.csv_routes import add_csv_routes
-from kerastrans.serving.hosts import HostCheck
 from kerastrans.serving.processes import Processes
 from kerastrans.serving.requests import RequestError, json_rows, read_body, read_instances
 from kerastrans.serving.settings import Settings
 from kerastrans.serving.time_stamps import TimeStamps
-from kerastrans.serving.warm_up import warm_up
+from kerastrans.utils.batch_sizes import BATCHES
+from kerastrans.utils.compilation import shapes_that_come_often
 from kerastrans.utils.files import first_line
 from kerastrans.utils.validation import import_extra
 
@@ -232,3 +236,36 @@ def _add_states(app, metrics):
     @app.get("/metrics")
     async def show_metrics():
         return Response(metrics.text(), headers={"content-type": metrics.content_type})
+
+
+async def warm_up(forecaster, inputs, run):
+    """Compile the graphs of a forecaster, one call in a thread for each length and batch size.
+
+    Args:
+        forecaster: Trained `kerastrans.Forecaster`.
+        inputs: Dict of input name -> KerasTensor.
+        run: Function that runs a function under the lock of the model.
+    """
+    states = [forecaster.fitted]
+    if forecaster.fitted.channels is not None:
+        with contextlib.suppress(ValueError):  # the model mixes its channels
+            states.append(await asyncio.to_thread(run, to_univariate, forecaster.fitted))
+    for state in states:
+        for steps, size in itertools.product(state.graph_lengths, BATCHES):
+            try:
+                arrays = _arrays(state, inputs, size)
+                arrays["history"][:, :-steps] = np.nan
+                with shapes_that_come_often():
+                    await asyncio.to_thread(run, forecast_outputs, state, arrays)
+            except Exception as error:  # inputs that this model does not take
+                logger.warning("not compiled for batches of %d: %s", size, first_line(error))
+
+
+def _arrays(state, inputs, size):
+    """Return inputs of a state's model, whose number of channels may be different."""
+    arrays = {name: np.zeros((size, *x.shape[1:]), x.dtype) for name, x in inputs.items()}
+    steps, channels = history_input(state.model).shape[1:]
+    arrays["history"] = np.ones((size, steps, channels))
+    if "upper_bound" in arrays:
+        arrays["upper_bound"] += 2
+    return arrays

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from kerastrans import heads, zoo
-from kerastrans.data.time import calendar
+from kerastrans.data.time import clock
 
 ROOT = Path(__file__).parents[2]
 README_FILES = [
@@ -103,9 +103,9 @@ def test_calendar_features_are_encoded_as_documented():
     documented = {}
     exec(block, documented)
     times = pd.date_range("2024-02-28 21:30", periods=60, freq="7h30min")
-    names = list(calendar._CALENDAR)
+    names = list(clock._CALENDAR)
     found = documented["calendar"](times, names)
-    np.testing.assert_allclose(found, calendar.waves(times, names), atol=1e-6)
+    np.testing.assert_allclose(found, clock.waves(times, names), atol=1e-6)
 
 
 def test_number_of_lessons_is_correct():
