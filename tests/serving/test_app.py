@@ -219,7 +219,7 @@ def test_it_is_ready_once_the_model_is_compiled(forecaster, monkeypatch):
         go_on.wait()
 
     monkeypatch.setattr(service, "forecast_outputs", compile_at)
-    app = create_app(forecaster, "m")
+    app = create_app(forecaster, "m", csv_timeout=60)
 
     async def run():
         transport = httpx.ASGITransport(app)
