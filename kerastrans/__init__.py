@@ -1,8 +1,7 @@
 """kerastrans: sequence-forecasting architectures as plain Keras 3 functional models."""
 
 import importlib
-
-import wrapt
+import sys
 
 from kerastrans.utils.lazy import Later, names_of
 from kerastrans.version import __version__ as __version__
@@ -63,7 +62,25 @@ _ROOMS = ("heads", "layers", "models")
 __getattr__, __dir__, __all__ = names_of(__name__, _HOMES)
 
 
-@wrapt.when_imported("keras")
+class _KerasFinder:
+    """Finder of the import system that calls `_register` as soon as Keras has been imported."""
+
+    def find_spec(self, name, path=None, target=None):
+        """Return the spec of Keras that the other finders find, None for any other module."""
+        others = (finder for finder in sys.meta_path if finder is not self and name == "keras")
+        spec = next(filter(None, (finder.find_spec(name, path, target) for finder in others)), None)
+        if spec is not None:
+            execute = spec.loader.exec_module
+
+            def execute_and_register(module):
+                execute(module)
+                if module.__name__ == "keras":  # the loader of an archive loads other modules too
+                    _register(module)
+
+            spec.loader.exec_module = execute_and_register
+        return spec
+
+
 def _register(keras):
     """Make our classes known to `keras.saving.load_model` as soon as there is a Keras.
 
@@ -76,3 +93,9 @@ def _register(keras):
     for module, names in {**homes, **_SAVED}.items():
         for name in names:
             objects.setdefault(f"kerastrans>{name}", Later(f"kerastrans.{module}", name))
+
+
+if "keras" in sys.modules:
+    _register(sys.modules["keras"])
+else:
+    sys.meta_path.insert(0, _KerasFinder())

@@ -8,15 +8,7 @@ from kerastrans.utils.types import PathLike
 if TYPE_CHECKING:
     from kerastrans.forecasting.forecaster import Forecaster
 
-__all__ = [
-    "Architecture",
-    "build",
-    "check_contract",
-    "from_preset",
-    "info",
-    "names",
-    "presets",
-]
+__all__ = ["Architecture", "build", "check_contract", "from_preset", "info", "names", "presets"]
 
 
 def presets() -> list[str]:

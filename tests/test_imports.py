@@ -1,10 +1,13 @@
 """What an import loads, and that our classes are registered whichever room is imported first."""
 
 import ast
+import compileall
 import importlib
 import os
+import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,6 +16,7 @@ import pytest
 
 import kerastrans
 from kerastrans import heads, zoo
+from kerastrans.models import architecture
 from kerastrans.models.parts.ensemble import Median
 from kerastrans.text import TokenAccuracy
 from kerastrans.utils.lazy import Later
@@ -178,6 +182,68 @@ def test_rooms_have_the_modules_that_others_read_from_them_in_a_new_process():
             missing.append((room, name))
     assert len(read) > 20
     assert missing == []
+
+
+def archived(folder):
+    """The package in a zip archive, as some tools install it."""
+    with zipfile.ZipFile(folder / "package.zip", "w") as archive:
+        for path in (ROOT / "kerastrans").rglob("*"):
+            if path.is_file() and path.suffix != ".pyc":
+                archive.write(path, path.relative_to(ROOT))
+    return folder / "package.zip"
+
+
+def compiled(folder):
+    """The package without its sources, as `compileall -b` and PyInstaller leave it."""
+    unwanted = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "kerastrans", folder / "kerastrans", ignore=unwanted)
+    assert compileall.compile_dir(folder, quiet=1, legacy=True)
+    for path in folder.rglob("*.py"):
+        path.unlink()
+    return folder
+
+
+NAMES = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import kerastrans
+from kerastrans import zoo
+assert kerastrans.__file__.startswith(sys.argv[1])
+assert "keras" not in sys.modules
+print(*zoo.names(), *zoo.info("softs").sizes)
+
+def read(module, seen):
+    for name in module.__all__:
+        found = getattr(module, name)
+        place = getattr(found, "__name__", "")
+        if hasattr(found, "__all__") and place.startswith("kerastrans") and place not in seen:
+            seen.add(place)
+            read(found, seen)
+
+seen = set()
+if sys.argv[2:]:
+    read(kerastrans, seen)
+print(*seen)
+"""
+
+
+def test_the_zoo_is_listed_from_an_archive(tmp_path):
+    names, _ = run(NAMES, str(archived(tmp_path)))
+    assert names.split() == [*zoo.names(), *zoo.info("softs").sizes]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("install", [archived, compiled])
+def test_all_public_names_work_from_an_archive_and_without_sources(install, tmp_path):
+    names, seen = run(NAMES, str(install(tmp_path)), "read")
+    assert names.split() == [*zoo.names(), *zoo.info("softs").sizes]
+    assert {"kerastrans.layers", "kerastrans.serving", "kerastrans.zoo"} <= set(seen.split())
+
+
+def test_entries_are_the_same_without_sources(tmp_path, monkeypatch):
+    known = [vars(zoo.info(name)) for name in zoo.names()]
+    monkeypatch.setattr(architecture, "files", lambda package: tmp_path)
+    assert [vars(architecture.read_architecture(x["name"])) for x in known] == known
 
 
 def test_a_path_that_never_was_is_not_found():

@@ -22,6 +22,13 @@ def test_every_package_is_named_in_pyproject():
     assert named == expected, "correct packages, in [tool.setuptools] of pyproject.toml"
 
 
+def test_tested_versions_are_those_of_the_required_dependencies():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    required = {re.match(r"[\w-]+", line)[0] for line in project["dependencies"]}
+    tested = re.findall(r"^([\w-]+)==", (ROOT / "requirements.txt").read_text(), re.M)
+    assert set(tested) == required
+
+
 def test_a_release_has_one_version_everywhere():
     changelog = (ROOT / "CHANGELOG.md").read_text()
     released = [x for x in re.findall(r"^## \[(.+?)\]", changelog, re.M) if x != "Unreleased"]

@@ -3,13 +3,20 @@
 import json
 from pathlib import Path
 
-from kerastrans.cli.options import names
+from kerastrans.cli.options import COLUMNS, COUNT, add_options, given, option
 from kerastrans.cli.outputs import check_outputs
 from kerastrans.cli.startup import start_keras
 from kerastrans.utils.validation import check_positive_integers
 
-SIZES = {"context-length": 96, "prediction-length": 96, "num-channels": 7}  # as in papers' tables
-FILTERS = ("tag", "filter", "license", "max_parameters")  # of the list of architectures
+# Arguments of `kerastrans.zoo.names`.
+FILTERS = {
+    "--tag": option("list only those with these tags", COLUMNS),
+    "--filter": option("list only these names, such as '*former'", dest="pattern"),
+    "--license": option("list only those whose published code has it, such as MIT"),
+    "--max-parameters": option("list only those with at most so many weights", COUNT),
+}
+SIZE = {"--size": option("size of the architecture to describe, or list only those with this size")}
+LENGTHS = {"context_length": 96, "prediction_length": 96, "num_channels": 7}  # as in papers' tables
 
 
 def add_commands(add):
@@ -20,23 +27,10 @@ def add_commands(add):
 
     zoo = add("zoo", run_zoo, "list the architectures, or describe one")
     zoo.add_argument("name", nargs="?", help="architecture to describe")
-    zoo.add_argument("--tag", type=names, metavar="A,B", help="list only those with these tags")
-    zoo.add_argument("--filter", metavar="PATTERN", help="list only these names, such as '*former'")
-    zoo.add_argument("--license", help="list only those whose published code has it, such as MIT")
-    zoo.add_argument(
-        "--max-parameters",
-        type=int,
-        metavar="INT",
-        help="list only those with at most so many weights",
-    )
-    zoo.add_argument(
-        "--size",
-        metavar="SIZE",
-        help="size of the architecture to describe, or list only those with this size",
-    )
-    for size, default in SIZES.items():
+    add_options(zoo, FILTERS, SIZE)
+    for length, default in LENGTHS.items():
         text = "for the number of weights (default: %(default)s)"
-        zoo.add_argument(f"--{size}", type=int, metavar="INT", default=default, help=text)
+        zoo.add_argument(f"--{length.replace('_', '-')}", **option(text, COUNT, default=default))
 
     presets = add("presets", run_presets, "list the trained presets, or show a card")
     presets.add_argument("name", nargs="?", help="preset whose card to show")
@@ -81,42 +75,34 @@ def run_zoo(options):
     """Print a table of the architectures, or one of them with its number of weights."""
     from kerastrans.models import registry
 
+    lengths = {name: getattr(options, name) for name in LENGTHS}
     if options.name is None:
-        if options.max_parameters is not None:
+        if hasattr(options, "max_parameters"):
             start_keras()
-        found = registry.names(
-            options.tag,
-            pattern=options.filter,
-            license=options.license,
-            max_parameters=options.max_parameters,
-            size=options.size,
-            **{name.replace("-", "_"): getattr(options, name.replace("-", "_")) for name in SIZES},
-        )
-        for name in found:
+        for name in registry.names(**given(options, FILTERS, SIZE), **lengths):
             architecture = registry.info(name)
             paper = f"{architecture.title} ({architecture.source}, {architecture.year})"
             channels = "mixed" if architecture.mixes_channels else "apart"
             print(f"{name:18} {paper:46} channels {channels}  {architecture.summary}")
         return
-    if filters := [name for name in FILTERS if getattr(options, name) is not None]:
-        listed = ", ".join(f"--{name.replace('_', '-')}" for name in filters)
+    if filters := [flag for flag in FILTERS if given(options, {flag: FILTERS[flag]})]:
         raise ValueError(
-            f"leave out {listed}, or the name {options.name}: only lists are filtered."
+            f"leave out {', '.join(filters)}, or the name {options.name}: only lists are filtered."
         )
     architecture = registry.info(options.name)
-    size = {name.replace("-", "_"): getattr(options, name.replace("-", "_")) for name in SIZES}
-    check_positive_integers(**size)
-    if options.size is not None:
-        registry.check_size(options.name, options.size)
-    chosen = architecture.sizes[options.size or "laptop"]
+    check_positive_integers(**lengths)
+    size = getattr(options, "size", None)
+    if size is not None:
+        registry.check_size(options.name, size)
+    chosen = architecture.sizes[size or "laptop"]
     hyperparameters, paper = (
         ", ".join(f"{key}={value!r}" for key, value in values.items())
         for values in ({**architecture.defaults, **chosen}, architecture.paper)
     )
-    given = f", size={options.size!r}" if options.size else ""
+    given_size = f", size={size!r}" if size else ""
     start_keras()
-    steps = f"{size['context_length']} -> {size['prediction_length']} steps"
-    weights = architecture.count_params(**size, **chosen)
+    steps = f"{lengths['context_length']} -> {lengths['prediction_length']} steps"
+    weights = architecture.count_params(**lengths, **chosen)
     print(
         f"{architecture.title} ({architecture.source}, {architecture.year}): "
         f"{architecture.summary}\n"
@@ -125,8 +111,8 @@ def run_zoo(options):
         f"hyperparameters: {hyperparameters or 'none'}\n"
         f"size of the paper: {paper or 'the same'}\n"
         f"sizes: {', '.join(architecture.sizes)}\n"
-        f"weights: {weights:,} for {steps} of {size['num_channels']} channels\n"
-        f"zoo.build({architecture.name!r}, {', '.join(map(str, size.values()))}{given})"
+        f"weights: {weights:,} for {steps} of {lengths['num_channels']} channels\n"
+        f"zoo.build({architecture.name!r}, {', '.join(map(str, lengths.values()))}{given_size})"
     )
 
 

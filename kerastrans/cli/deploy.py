@@ -7,7 +7,7 @@ from pathlib import Path
 
 from kerastrans.cli.options import add_options, given, names, port, positive
 from kerastrans.cli.startup import start_keras
-from kerastrans.cli.trained import PUBLISHED, TEXT, load_forecaster, read_facts
+from kerastrans.cli.trained import PUBLISHED, TEXT, load_forecaster
 from kerastrans.serving.settings import Settings
 from kerastrans.utils.validation import check_can_create
 
@@ -46,7 +46,6 @@ def add_commands(add):
 def run_export(options):
     """Load the forecaster and export it, on TensorFlow if it is installed."""
     check_can_create(options.output)
-    read_facts(options)
     if find_spec("tensorflow"):
         start_keras("tensorflow")  # which writes every format, whatever backend trained the model
     load_forecaster(options).export(options.output)
@@ -61,7 +60,6 @@ def run_serve(options):
         import_extra(package, "the service", "serve")
     settings = given(options, SETTINGS)
     Settings(**settings)  # before anything heavy is imported
-    read_facts(options)
     forecaster = load_forecaster(options)
     from kerastrans.serving import serve
 

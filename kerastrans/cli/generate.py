@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-from kerastrans.cli.options import FORMAT, add_options, finite
+from kerastrans.cli.options import FORMAT, add_options, finite, given
 from kerastrans.cli.outputs import check_outputs, write_table
-from kerastrans.cli.reading import read_numbers
 from kerastrans.cli.startup import start_keras
 from kerastrans.utils.validation import check_positive_integers
 
@@ -56,7 +55,9 @@ def read_sequence(path, options):
     """
     import numpy as np
 
-    frame = read_numbers(path, options)
+    from kerastrans.data.tables.reader import read_numbers
+
+    frame = read_numbers(path, **given(options, FORMAT))
     with np.errstate(over="ignore"):
         invalid = np.argwhere(~np.isfinite(frame.to_numpy("float32")))
     if len(invalid):

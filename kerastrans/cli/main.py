@@ -4,10 +4,12 @@ import argparse
 import functools
 import gc
 import os
+import re
 import sys
 import warnings
 
-from kerastrans.cli import catalog, deploy, forecast, generate, select, train, verify
+from kerastrans.cli import catalog, deploy, forecast, generate, train, verify
+from kerastrans.cli.options import DOOR
 from kerastrans.cli.outputs import note
 from kerastrans.version import __version__
 
@@ -16,9 +18,11 @@ _OPTIONS = {
     "scaler=None": "--scaler none",
     "in future=frame": "by --future",
     "give static, with": "give --static, with",
-    "give freq, such as freq='h'": "give --freq, such as --freq h",
+    "covariates=": "--past or --future-columns",
+    "dayfirst=True": "--dayfirst",
+    "dayfirst=False": "--no-dayfirst",
 }
-COMMANDS = (train, select, forecast, generate, deploy, catalog, verify)
+COMMANDS = (train, forecast, generate, deploy, catalog, verify)
 
 
 def main(arguments=None):
@@ -101,10 +105,17 @@ def _message(error):
 
 
 def _as_options(text):
-    """Return a message without what only Python has."""
+    """Return a message with the options of the command line in place of Python's arguments."""
     for python, option in _OPTIONS.items():
         text = text.replace(python, option)
-    return text
+    for flag in DOOR:
+        name = flag[2:].replace("-", "_")
+        text = re.sub(rf"\b{name}='(\w+)'", rf"{flag} \1", text)  # a shell needs no quotes
+        text = re.sub(rf"\b{name}=", f"{flag} ", text)
+        text = re.sub(rf"\bgive {name}\b", f"give {flag}", text)
+    if "has no date column called" in text:
+        text += " Name the date column with --date-column."
+    return text.replace(" ,", ",")
 
 
 def _print_warning(printed, message, category, filename, lineno, file=None, line=None):

@@ -79,105 +79,88 @@ def hyperparameter(text):
         return name, value
 
 
-# Arguments of `kerastrans.data.read_table`.
-DOOR = {
-    "--date-column": {"metavar": "NAME", "help": "date column of the file"},
-    "--date-format": {
-        "metavar": "FORMAT",
-        "help": "format of the dates, such as %%d.%%m.%%Y",
-    },
-    "--dayfirst": {
-        "action": argparse.BooleanOptionalAction,
-        "help": "read 03/04/2024 as the third of April, or as the fourth of March",
-    },
-    "--timezone": {"metavar": "NAME", "help": "time zone of the dates, such as Europe/Berlin"},
-    "--columns": {"type": names, "metavar": "A,B", "help": "columns to keep"},
-    "--freq": {"metavar": "FREQ", "help": "frequency of the data, such as h, 15min, D, MS"},
-}
+# Kinds of values, for `option`.
+NAME = {"metavar": "NAME"}
+CHARACTER = {"metavar": "CHAR"}
+COUNT = {"type": int, "metavar": "INT"}
+STEPS = {"type": int, "metavar": "STEPS"}
+SECONDS = {"type": positive, "metavar": "SECONDS"}
+COLUMNS = {"type": names, "metavar": "A,B"}
+FILE = {"type": Path, "metavar": "CSV"}
+PAIRS = {"type": hyperparameter, "action": "append", "metavar": "NAME=VALUE"}
+FLAG = {"action": "store_true"}
+
+
+def option(text, kind=NAME, **others):
+    """Return the arguments of `add_argument` for an option with this help text."""
+    return {**kind, "help": text, **others}
+
+
 # Arguments of `read_table`, `read_static` and `read_numbers`, which are inferred if not given.
 FORMAT = {
-    "--sep": {"metavar": "CHAR", "help": "column separator of the file, such as ; or tab"},
-    "--decimal": {"metavar": "CHAR", "help": "decimal sign of the file, . or a comma"},
-    "--encoding": {"metavar": "NAME", "help": "encoding of the file, such as cp1250"},
-    "--sheet": {"metavar": "NAME", "help": "sheet of an Excel file"},
+    "--sep": option("column separator of the file, such as ; or tab", CHARACTER),
+    "--decimal": option("decimal sign of the file, . or a comma", CHARACTER),
+    "--encoding": option("encoding of the file, such as cp1250"),
+    "--sheet": option("sheet of an Excel file"),
 }
-DOOR |= FORMAT
-STATIC = {
-    "--static": {"type": Path, "metavar": "CSV", "help": "file of unique_id and static covariates"},
+# Arguments of `kerastrans.data.read_table`.
+DOOR = {
+    "--date-column": option("date column of the file"),
+    "--date-format": option("format of the dates, such as %%d.%%m.%%Y", metavar="FORMAT"),
+    "--dayfirst": option(
+        "read 03/04/2024 as the third of April, or as the fourth of March",
+        {"action": argparse.BooleanOptionalAction},
+    ),
+    "--timezone": option("time zone of the dates, such as Europe/Berlin"),
+    "--columns": option("columns to keep", COLUMNS),
+    "--freq": option("frequency of the data, such as h, 15min, D, MS", metavar="FREQ"),
+    **FORMAT,
 }
+STATIC = {"--static": option("file of unique_id and static covariates", FILE)}
+HORIZON = {"--prediction-length": option("number of steps to forecast", STEPS)}
 # Arguments of `kerastrans.Forecaster`.
 FORECASTER = {
-    "--context-length": {"type": int, "metavar": "STEPS", "help": "number of steps of history"},
-    "--prediction-length": {"type": int, "metavar": "STEPS", "help": "number of steps to forecast"},
-    "--head": {
-        "metavar": "NAME",
-        "help": "kind of forecast: quantiles, point, normal, student_t ...",
-    },
-    "--loss": {
-        "metavar": "NAME",
-        "help": "replaces the loss of the head; for points smape, mape, mase, mae ...",
-    },
-    "--scaler": {
-        "type": optional,
-        "metavar": "NAME",
-        "help": "scaling of each window: standard, mean_abs, mase or none",
-    },
-    "--past": {"type": names, "metavar": "A,B", "help": "covariates known for the past"},
-    "--future-columns": {
-        "type": names,
-        "metavar": "A,B",
-        "dest": "future",
-        "help": "covariates known in advance",
-    },
-    "--calendar": {"action": "store_true", "help": "add hour, weekday ... as covariates"},
-    "--seed": {"type": int, "metavar": "INT", "help": "seed of weights, order and samples"},
-    "--size": {
-        "metavar": "NAME",
-        "help": "size of the model: laptop, paper, or that of a script, see `kerastrans zoo MODEL`",
-    },
-    "--set": {
-        "type": hyperparameter,
-        "action": "append",
-        "metavar": "NAME=VALUE",
-        "dest": "hyperparameters",
-        "help": "a hyperparameter, see `kerastrans zoo MODEL`; may be repeated",
-    },
+    "--context-length": option("number of steps of history", STEPS),
+    **HORIZON,
+    "--head": option("kind of forecast: quantiles, point, normal, student_t ..."),
+    "--loss": option("replaces the loss of the head; for points smape, mape, mase, mae ..."),
+    "--scaler": option("scaling of each window: standard, mean_abs, mase or none", type=optional),
+    "--past": option("covariates known for the past", COLUMNS),
+    "--future-columns": option("covariates known in advance", COLUMNS, dest="future"),
+    "--calendar": option("add hour, weekday ... as covariates", FLAG),
+    "--seed": option("seed of weights, order and samples", COUNT),
+    "--size": option(
+        "size of the model: laptop, paper, or that of a script, see `kerastrans zoo MODEL`"
+    ),
+    "--set": option(
+        "a hyperparameter, see `kerastrans zoo MODEL`; may be repeated",
+        PAIRS,
+        dest="hyperparameters",
+    ),
 }
-# Arguments of `Forecaster.fit`.
+# Fields of `kerastrans.Training`.
 FIT = {
-    "--epochs": {
-        "type": int,
-        "metavar": "INT",
-        "help": "passes over the windows (default: until the held-out steps stop improving)",
-    },
-    "--batch-size": {"type": int, "metavar": "INT", "help": "number of windows per training step"},
-    "--validation-size": {
-        "type": int,
-        "metavar": "STEPS",
-        "help": "last steps of each series' training part, held out for validation",
-    },
-    "--window-sampling-limit": {
-        "type": int,
-        "metavar": "STEPS",
-        "help": "train on forecasts that begin in the last STEPS of each series (default: all)",
-    },
+    "--epochs": option(
+        "passes over the windows (default: until the held-out steps stop improving)", COUNT
+    ),
+    "--batch-size": option("number of windows per training step", COUNT),
+    "--validation-size": option(
+        "last steps of each series' training part, held out for validation", STEPS
+    ),
+    "--window-sampling-limit": option(
+        "train on forecasts that begin in the last STEPS of each series (default: all)", STEPS
+    ),
 }
 TIME_LIMIT = {
-    "--time-limit": {
-        "type": positive,
-        "metavar": "SECONDS",
-        "help": "seconds that the training takes at most, without --epochs (default: 900)",
-    },
+    "--time-limit": option(
+        "seconds that the training takes at most, without --epochs (default: 900)", SECONDS
+    )
 }
+LEVELS = {"--levels": option("percents of the intervals", type=numbers, metavar="80,95")}
 EXCEEDS = {
-    "--exceeds": {
-        "type": numbers,
-        "metavar": "0,5",
-        "help": "values; adds the probability of a value above each",
-    },
-}
-LEVELS = {
-    "--levels": {"type": numbers, "metavar": "80,95", "help": "percents of the intervals"},
+    "--exceeds": option(
+        "values; adds the probability of a value above each", type=numbers, metavar="0,5"
+    )
 }
 
 

@@ -1,7 +1,5 @@
 """Reading of named series and files, before anything heavy is imported."""
 
-import contextlib
-import re
 from pathlib import Path
 
 from kerastrans.cli.options import DOOR, FORMAT, given
@@ -26,8 +24,7 @@ def read_series(data, options, covariates=(), **kwargs):
         ValueError: If the name is unknown, or the file has faults.
         ValueError: If options for files are given for a dataset.
     """
-    from kerastrans.data.tables.reader import read_table
-    from kerastrans.data.tables.reading import reading_of
+    from kerastrans.data.tables.reader import read_table, reading_of
 
     file_options = given(options, DOOR)
     if Path(data).is_dir():
@@ -44,8 +41,7 @@ def read_series(data, options, covariates=(), **kwargs):
             flag = unused[0].replace("_", "-")
             raise ValueError(f"{data} is a named dataset: --{flag} is for files only.")
         return _select_columns(frame, file_options.get("columns"), data)
-    with _naming_options():
-        frame = read_table(data, covariates=covariates, **(file_options | kwargs))
+    frame = read_table(data, covariates=covariates, **(file_options | kwargs))
     note(f"{data} {reading_of(frame)}")
     return frame
 
@@ -64,40 +60,7 @@ def read_static(options, like=None):
     from kerastrans.data.tables import reader
 
     path = getattr(options, "static", None)
-    if path is None:
-        return None
-    with _naming_options():
-        return reader.read_static(path, like=like, **given(options, FORMAT))
-
-
-def read_numbers(path, options):
-    """Return the frame of a file of numbers without dates."""
-    from kerastrans.data.tables import reader
-
-    with _naming_options():
-        return reader.read_numbers(path, **given(options, FORMAT))
-
-
-@contextlib.contextmanager
-def _naming_options():
-    """Replace argument names in a message of the reader by the options of the command line."""
-    try:
-        yield
-    except ValueError as error:
-        raise ValueError(_as_options(str(error))) from None
-
-
-def _as_options(text):
-    text = text.replace("covariates=", "--past or --future-columns")
-    text = text.replace("dayfirst=True", "--dayfirst").replace("dayfirst=False", "--no-dayfirst")
-    for flag in DOOR:
-        name = flag[2:].replace("-", "_")
-        text = re.sub(rf"\b{name}='(\w+)'", rf"{flag} \1", text)  # a shell needs no quotes
-        text = re.sub(rf"\b{name}=", f"{flag} ", text)
-        text = re.sub(rf"\bgive {name}\b", f"give {flag}", text)
-    if "has no date column called" in text:
-        text += " Name the date column with --date-column."
-    return text.replace(" ,", ",")
+    return path and reader.read_static(path, like=like, **given(options, FORMAT))
 
 
 def _select_columns(frame, columns, name):

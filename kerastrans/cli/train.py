@@ -1,4 +1,4 @@
-"""`kerastrans train` and `kerastrans demo`."""
+"""`kerastrans train`, `kerastrans demo` and `kerastrans select`."""
 
 import itertools
 from pathlib import Path
@@ -6,12 +6,17 @@ from pathlib import Path
 from kerastrans.cli.options import (
     DOOR,
     FIT,
+    FLAG,
     FORECASTER,
+    HORIZON,
     LEVELS,
+    SECONDS,
     STATIC,
+    STEPS,
     TIME_LIMIT,
     add_options,
     given,
+    option,
     positive,
 )
 from kerastrans.cli.reading import read_series, read_static
@@ -22,29 +27,38 @@ DATA = "name of a dataset, or CSV file: long (unique_id, ds, y), or with one col
 MODEL = "nhits"  # trains in seconds and is the best bundled preset at 24 hours
 TRANSFORMER = "decoder_transformer"  # that the demo compares with the model
 LESSON = "lesson_transformer"
-TRAINING = {
-    "--model": {
-        "metavar": "NAME",
-        "help": f"name from `kerastrans zoo`, or {LESSON} (default: {MODEL})",
-    },
-    "--learning-rate": {
-        "type": positive,
-        "metavar": "RATE",
-        "help": "learning rate of Adam with clipped gradients",
-    },
-    "--precision": {"metavar": "NAME", "help": "auto, float32, tf32, bfloat16 or float16"},
-    "--test-size": {
-        "type": int,
-        "metavar": "STEPS",
-        "help": "last steps of each series, used only for the report (default: at most a fifth)",
-    },
+LESSON_SIZES = {
+    "d_model": 32,
+    "num_heads": 2,
+    "key_dim": 16,
+    "ff_dim": 64,
+    "num_encoder_blocks": 1,
+    "num_decoder_blocks": 1,
+    "dropout": 0.0,
+    "decoder_noise": 1.0,
 }
+TRAINING = {
+    "--model": option(f"name from `kerastrans zoo`, or {LESSON} (default: {MODEL})"),
+    "--learning-rate": option(
+        "learning rate of Adam with clipped gradients", type=positive, metavar="RATE"
+    ),
+    "--precision": option("auto, float32, tf32, bfloat16 or float16"),
+    "--test-size": option(
+        "last steps of each series, used only for the report (default: at most a fifth)", STEPS
+    ),
+}
+DEMO_SIZES = {"context_length": 168, "prediction_length": 24}
 DEMO = {"batch_size": 128, "epochs": 10}
-QUIET = {"--quiet": {"action": "store_true", "help": "print no progress"}}
+QUIET = {"--quiet": option("print no progress", FLAG)}
+SELECTION = {
+    "--time-limit": option("seconds that the selection takes at most (default: 600)", SECONDS),
+    **{flag: FORECASTER[flag] for flag in ("--past", "--future-columns", "--seed")},
+}
+TEST = {"--test-size": TRAINING["--test-size"]}
 
 
 def add_commands(add):
-    """Add both commands; `add(name, run, text)` creates a parser."""
+    """Add the commands; `add(name, run, text)` creates a parser."""
     train = add("train", run_train, "train a model on series, and write a folder for forecasting")
     train.add_argument("data", help=DATA)
     train.add_argument("--output", type=Path, required=True, help="folder to write")
@@ -55,16 +69,19 @@ def add_commands(add):
     demo.add_argument("--output", type=Path, help="folder to write (default: saved_models/demo-N)")
     add_options(demo, QUIET)
 
+    select = add("select", run_select, "try several models in a time limit, and average the best")
+    select.add_argument("data", help=DATA)
+    select.add_argument("--output", type=Path, required=True, help="folder to write")
+    select.add_argument("--resume", action="store_true", help="continue an interrupted selection")
+    add_options(select, SELECTION, HORIZON, TEST, LEVELS, DOOR, STATIC, QUIET)
+
 
 def run_train(options):
     """Read the data, train a forecaster, and write its folder."""
-    from kerastrans.cli.run import check_folders, fitting, make_run
-    from kerastrans.cli.split import Series
+    from kerastrans.cli.run import fitting, make_run
     from kerastrans.forecasting.inference.recipe import Training
     from kerastrans.models import registry
 
-    check_folders(options.output, options.resume)
-    check_percents(given(options, LEVELS).get("levels", ()))
     check_positive_integers(**given(options, FIT))
     recipe = Training(**given(options, FIT, TIME_LIMIT))
     if hasattr(options, "epochs") and hasattr(options, "time_limit"):
@@ -76,11 +93,9 @@ def run_train(options):
         registry.check_hyperparameters(model, hyperparameters)
         if "size" in arguments:
             registry.check_size(model, arguments["size"])
-    covariates = [*arguments.get("past", ()), *arguments.get("future", ())]
-    frame = read_series(options.data, options, covariates)
-    static = read_static(options)
-    in_columns = [name for name in covariates if name in frame.columns]
-    series = Series.of(frame, in_columns, given(options, DOOR).get("freq"))
+    series, shared = _read(options, arguments)
+    steps = arguments.pop("prediction_length", series.season)
+    arguments |= {"prediction_length": steps, "training": recipe}
 
     start_keras()
     settings = given(options, TRAINING)
@@ -89,20 +104,38 @@ def run_train(options):
 
         precision.use(settings["precision"])
     rate = settings.get("learning_rate")
-    arguments |= {"training": recipe}
-    forecaster = make_forecaster(model, rate, **series.sizes | arguments | hyperparameters)
-    levels, quiet = given(options, LEVELS), given(options, QUIET)
+    forecaster = make_forecaster(model, rate, **arguments | hyperparameters)
+    settings = {"static": shared["static"], **given(options, LEVELS, QUIET)}
     make_run(
-        fitting(forecaster, series, static=static, **levels, **quiet),
+        fitting(forecaster, series, **settings),
         series,
         options.output,
         prediction_length=forecaster.prediction_length,
         title=f"{model} on {options.data}",
-        static=static,
-        test_size=settings.get("test_size"),
-        resume=options.resume,
-        **levels,
+        **shared,
     )
+
+
+def _read(options, arguments):
+    """Check the folder to write and read the data.
+
+    Args:
+        options: Parsed options.
+        arguments: Dict that may name covariates, as "past" and "future".
+
+    Returns:
+        `Series`, and a dict of the arguments of `make_run` that `train` and `select` share.
+    """
+    from kerastrans.cli.run import Series, check_folders
+
+    check_folders(options.output, options.resume)
+    check_percents(given(options, LEVELS).get("levels", ()))
+    covariates = [*arguments.get("past", ()), *arguments.get("future", ())]
+    frame = read_series(options.data, options, covariates)
+    static = read_static(options)
+    in_columns = [name for name in covariates if name in frame.columns]
+    series = Series.of(frame, in_columns, given(options, DOOR).get("freq"))
+    return series, {"static": static, "resume": options.resume, **given(options, TEST, LEVELS)}
 
 
 def make_forecaster(model, learning_rate=None, **kwargs):
@@ -120,10 +153,15 @@ def make_forecaster(model, learning_rate=None, **kwargs):
     if learning_rate is not None:
         kwargs["optimizer"] = keras.optimizers.Adam(learning_rate, clipnorm=1.0)
     if model == LESSON:
-        from kerastrans.cli.lesson import lesson_transformer
-
-        return Forecaster(lesson_transformer, alias=LESSON, **kwargs)
+        return Forecaster(_build_lesson_transformer, alias=LESSON, **kwargs)
     return Forecaster(model, **kwargs)
+
+
+def _build_lesson_transformer(context_length, prediction_length, num_channels, **hyperparameters):
+    """Build the lesson's Transformer, trained by teacher forcing and decoded step by step."""
+    from kerastrans.models.transformer import build_transformer_model
+
+    return build_transformer_model((context_length, num_channels), **LESSON_SIZES | hyperparameters)
 
 
 def run_demo(options):
@@ -132,8 +170,7 @@ def run_demo(options):
     The model is compared with an autoregressive Transformer, and with naive forecasts.
     """
     from kerastrans import datasets
-    from kerastrans.cli.run import check_folders, fitting, make_run
-    from kerastrans.cli.split import Series
+    from kerastrans.cli.run import Series, check_folders, fitting, make_run
 
     folder = options.output or next_folder(Path("saved_models"), "demo")
     check_folders(folder)
@@ -145,7 +182,7 @@ def run_demo(options):
 
     from kerastrans.export import run_savedmodel
 
-    forecaster, other = (make_forecaster(x, **series.sizes) for x in (MODEL, TRANSFORMER))
+    forecaster, other = (make_forecaster(x, **DEMO_SIZES) for x in (MODEL, TRANSFORMER))
     make_run(
         fitting(forecaster, series, **given(options, QUIET), **DEMO),
         series,
@@ -175,3 +212,29 @@ def next_folder(parent, stem):
 
     folders = (parent / f"{stem}-{number}" for number in itertools.count(1))
     return next(x for x in folders if not x.exists() and not training_folder(x).exists())
+
+
+def run_select(options):
+    """Read the data, select an ensemble of models, and test it once."""
+    from kerastrans.cli.run import make_run
+
+    arguments = given(options, SELECTION)
+    series, shared = _read(options, arguments)
+    prediction_length = getattr(options, "prediction_length", series.season)
+    start_keras()
+    from kerastrans.forecasting.selection.search import select
+
+    def train_on(part, folder):
+        settings = {"static": shared["static"], "freq": series.freq, **arguments}
+        settings |= {"folder": folder / "candidates", "verbose": not hasattr(options, "quiet")}
+        return select(part, prediction_length, **settings)
+
+    selected = make_run(
+        train_on,
+        series,
+        options.output,
+        prediction_length=prediction_length,
+        title=f"selection on {options.data}",
+        **shared,
+    )
+    print(f"\n{selected.leaderboard.round(4).to_string(index=False, na_rep='')}")

@@ -1,26 +1,18 @@
 """Loading of the forecaster that a command uses: a trained one, or published weights."""
 
 import argparse
-import contextlib
 import importlib.util
 from pathlib import Path
 
-from kerastrans.cli.options import DOOR, FORECASTER, given, hyperparameter, texts
+from kerastrans.cli.options import COLUMNS, DOOR, HORIZON, PAIRS, STEPS, given, option, texts
+from kerastrans.cli.reading import read_series, read_static
 from kerastrans.cli.startup import start_keras
-from kerastrans.utils.validation import check_positive_integers
 
 TEXT = "folder that train or Forecaster.save wrote; a preset; published weights such as fracast_0"
 DEFAULT = "kerastrans_zero_2"
 ZERO = ("kerastrans_zero", DEFAULT)  # networks so small that NumPy can compute them
 # Number of forecast values up to which NumPy takes less time than a compiler: about 0.4 s.
 MAX_FOR_NUMPY = 256 * 24
-HORIZON = {
-    "--prediction-length": {
-        **FORECASTER["--prediction-length"],
-        "help": "steps to forecast (default: those of training; for published weights, a season of "
-        "the data)",
-    },
-}
 
 
 def context(text):
@@ -32,110 +24,170 @@ def context(text):
 
 # Arguments of `kerastrans.from_pretrained`.
 PUBLISHED = {
-    **HORIZON,
-    "--context-length": {
-        "type": context,
-        "metavar": "STEPS",
-        "help": "steps of history, or max, only for published weights",
-    },
-    "--set": {
-        "type": hyperparameter,
-        "action": "append",
-        "metavar": "NAME=VALUE",
-        "dest": "model_options",
-        "help": "an option of the authors' package, only for published weights; may be repeated",
-    },
-    "--revision": {"metavar": "COMMIT", "help": "commit, branch or tag of a name on the hub"},
-    "--past": {**FORECASTER["--past"], "help": "covariates of published weights, for the past"},
-    "--future-columns": {
-        **FORECASTER["--future-columns"],
-        "dest": "known_ahead",
-        "help": "covariates of published weights that are known in advance, see --future",
-    },
-    "--categories": {
-        "type": texts,
-        "action": "append",
-        "metavar": "NAME=A,B",
-        "help": "texts of a covariate of published weights (default: those in the data, which "
-        "export and serve do not have); may be repeated",
-    },
+    "--prediction-length": option(
+        "steps to forecast (default: those of training; for published weights, a season of the "
+        "data)",
+        STEPS,
+    ),
+    "--context-length": option(
+        "steps of history, or max, only for published weights", STEPS, type=context
+    ),
+    "--set": option(
+        "an option of the authors' package, only for published weights; may be repeated",
+        PAIRS,
+        dest="model_options",
+    ),
+    "--revision": option("commit, branch or tag of a name on the hub", metavar="COMMIT"),
+    "--past": option("covariates of published weights, for the past", COLUMNS),
+    "--future-columns": option(
+        "covariates of published weights that are known in advance, see --future",
+        COLUMNS,
+        dest="known_ahead",
+    ),
+    "--categories": option(
+        "texts of a covariate of published weights (default: those in the data, which export and "
+        "serve do not have); may be repeated",
+        {"type": texts, "action": "append", "metavar": "NAME=A,B"},
+    ),
 }
 
 
-def read_facts(options, takes_horizon=False):
-    """Return the covariates and the frequency of a trained forecaster, without importing Keras.
+def load_with_data(options, once=False):
+    """Return the forecaster, the frame of the data, and the files of covariates.
+
+    Published weights are loaded after the data, which decide for how many steps; a trained
+    forecaster before them, because it knows its covariates and how its training data were read.
 
     Args:
-        options: Parsed options, with `trained` and perhaps those of `PUBLISHED`.
-        takes_horizon: bool, whether a trained forecaster can be asked for another number of steps.
+        options: Parsed options, with `trained`, `data`, and perhaps those of `PUBLISHED`.
+        once: bool, see `load_forecaster`.
 
     Returns:
-        Dict of "covariates", a list of column names, "known_ahead", those of them that are known in
-        advance, "freq", and "read_as", how the file of the training data was read.
+        `Forecaster`, DataFrame, and a dict of the arguments "static" and "future" of `predict`.
+    """
+    fills, rows = getattr(options, "fill_rows", False), None
+    if is_published(options.trained):
+        ahead = getattr(options, "known_ahead", ())
+        _check_covariates(options, takes_static=False, takes_future=bool(ahead))
+        covariates = [*getattr(options, "past", ()), *ahead]
+        frame = read_series(options.data, options, covariates)
+        if fills:
+            frame, rows = _without_empty_rows(frame, options, covariates, ahead)
+        forecaster = load_forecaster(options, frame, once)
+    else:
+        forecaster = load_forecaster(options)
+        covariates, ahead = (
+            [*forecaster.config.past, *forecaster.config.future],
+            forecaster.config.future,
+        )
+        frame = read_series(options.data, options, covariates, like=forecaster.read_as)
+        if fills:
+            frame, rows = _without_empty_rows(frame, options, covariates, ahead)
+    like = forecaster.read_as
+    known = {"static": read_static(options, like), "future": None}
+    if hasattr(options, "future"):
+        from kerastrans.data.tables.reader import read_as_of
+
+        ahead = {"with_values": False, "like": like or read_as_of(frame)}
+        ahead["columns"] = None  # --columns are those of the series
+        if forecaster.fitted.freq is not None:
+            ahead["freq"] = forecaster.fitted.freq
+        known["future"] = read_series(options.future, options, forecaster.config.future, **ahead)
+    if rows is not None:
+        known["future"] = pd.concat([rows, known["future"]])
+    return forecaster, frame, known
+
+
+def _without_empty_rows(frame, options, covariates, ahead):
+    """Return the frame without its empty last rows, and their covariates, None without any.
+
+    The number of these rows becomes `options.prediction_length`.
 
     Raises:
-        ValueError: If nothing was trained there, or a file is damaged.
-        ValueError: If an option for published weights, or another frequency, is given for a
-            trained forecaster, or a file of covariates for one that has none.
+        ValueError: If there are none, or a number of steps is given too.
     """
-    from kerastrans.forecasting.presets.sources import open_preset
+    import pandas as pd
 
-    trained = options.trained
-    check_positive_integers(**given(options, HORIZON))
-    if is_published(trained):
-        past, ahead = (list(getattr(options, name, ())) for name in ("past", "known_ahead"))
-        _check_covariates(options, {"takes_static": False, "takes_future": bool(ahead)})
-        return {"covariates": [*past, *ahead], "known_ahead": ahead, "freq": None, "read_as": None}
-    folder = Path(trained)
-    with contextlib.nullcontext(folder) if folder.is_dir() else open_preset(trained) as folder:
-        facts = _facts_in(folder)
-    _check_covariates(options, facts)
-    freq = given(options, DOOR).get("freq")
-    if freq is not None:
-        from kerastrans.data.time.frequency import check_same_frequency
+    from kerastrans.data.frames import ID, TARGET, TIME, is_wide
 
-        check_same_frequency(freq, facts["freq"], trained)
-    allowed = HORIZON if takes_horizon else {}
-    refused = {flag: option for flag, option in PUBLISHED.items() if flag not in allowed}
-    for flag, option in refused.items():
-        if given(options, {flag: option}):
-            raise ValueError(
-                f"{trained} is trained: leave out {flag}, an option of published weights."
-            )
-    return facts
-
-
-def _check_covariates(options, facts):
-    """Raise ValueError for files of covariates that the forecaster does not have."""
-    for option, kind in (
-        ("static", "static covariates"),
-        ("future", "covariates known in advance"),
-    ):
-        if hasattr(options, option) and not facts[f"takes_{option}"]:
-            names = ", or name them with --future-columns" if is_published(options.trained) else ""
-            names = names if option == "future" else ""
-            raise ValueError(f"{options.trained} has no {kind}: leave out --{option}{names}.")
+    if hasattr(options, "prediction_length"):
+        raise ValueError(
+            "--fill-rows forecasts as many steps as rows are empty: leave out --prediction-length."
+        )
+    names = [TARGET]
+    if is_wide(frame):
+        frame = frame.sort_index()
+        names = frame.columns.difference(covariates)
+        series = pd.Series(0, frame.index)
+    else:
+        frame = frame.sort_values([ID, TIME])
+        series = frame[ID]
+    backwards = frame[names].notna().any(axis=1)[::-1].astype(int).groupby(series[::-1].to_numpy())
+    count = int((backwards.cumsum() == 0).groupby(series[::-1].to_numpy()).sum().min())
+    if not count:
+        raise ValueError("the last row has a value in at least one series: leave out --fill-rows.")
+    is_last = (backwards.cumcount() < count)[::-1].to_numpy()
+    options.prediction_length = count
+    return frame[~is_last], frame[is_last].drop(columns=names) if ahead else None
 
 
 def load_forecaster(options, frame=None, once=False):
     """Load the forecaster.
 
     Args:
-        options: Parsed options, see `read_facts`.
+        options: Parsed options, with `trained` and perhaps those of `PUBLISHED`.
         frame: DataFrame to forecast, or None. If no number of steps is given, published weights
             forecast one season of it.
         once: bool, whether each series is forecast once. Few forecasts by kerastrans-zero are then
             computed with NumPy, without a compiler.
 
     Raises:
+        ValueError: If nothing was trained there, or a file is damaged.
+        ValueError: If an option for published weights, or another frequency, is given for a
+            trained forecaster, or a file of covariates for one that has none.
         ValueError: If published weights are given neither a number of steps nor a frame.
     """
-    if is_published(options.trained):
+    trained = options.trained
+    if is_published(trained):
         return _load_published(options, frame, once)
+    allowed = HORIZON if hasattr(options, "data") else {}
+    for flag in [flag for flag in PUBLISHED if flag not in allowed]:
+        if given(options, {flag: PUBLISHED[flag]}):
+            raise ValueError(
+                f"{trained} is trained: leave out {flag}, an option of published weights."
+            )
+    folder = Path(trained)
+    if folder.is_dir() and not (folder / "forecaster.json").is_file():
+        raise ValueError(
+            f"{folder} does not contain a forecaster: expected the output of `kerastrans train` or "
+            "`Forecaster.save`, a preset, or published weights."
+        )
     start_keras()
+    from kerastrans.data.time.frequency import check_same_frequency
     from kerastrans.forecasting.presets.catalog import load_trained
 
-    return load_trained(options.trained)
+    forecaster = load_trained(trained)
+    state = forecaster.fitted
+    check_same_frequency(given(options, DOOR).get("freq"), state.freq, trained)
+    _check_covariates(
+        options,
+        # Conformal intervals may be those of groups, by a static column.
+        takes_static=bool(state.covariates.static or state.intervals),
+        takes_future=bool(forecaster.config.future or forecaster.config.bounds),
+    )
+    return forecaster
+
+
+def _check_covariates(options, *, takes_static, takes_future):
+    """Raise ValueError for files of covariates that the forecaster does not have."""
+    trained = options.trained
+    if hasattr(options, "static") and not takes_static:
+        raise ValueError(f"{trained} has no static covariates: leave out --static.")
+    if hasattr(options, "future") and not takes_future:
+        names = ", or name them with --future-columns" if is_published(trained) else ""
+        raise ValueError(
+            f"{trained} has no covariates known in advance: leave out --future{names}."
+        )
 
 
 def _load_published(options, frame, once):
@@ -148,11 +200,11 @@ def _load_published(options, frame, once):
         )
     clock = freq
     if frame is not None and (steps is None or options.trained == DEFAULT):
-        from kerastrans.cli.split import Series
+        from kerastrans.cli.run import Series
 
         names = [*arguments.get("past", ()), *arguments.get("known_ahead", ())]
         series = Series.of(frame, freq=freq, covariates=names)
-        steps, clock = steps or series.sizes["prediction_length"], series.freq
+        steps, clock = steps or series.season, series.freq
     is_small = once and options.trained in ZERO and steps * _num_series(frame) <= MAX_FOR_NUMPY
     # Keras on NumPy imports JAX.
     start_keras("numpy" if is_small and importlib.util.find_spec("jax") else None)
@@ -175,11 +227,6 @@ def _num_series(frame):
     return frame[ID].nunique() if ID in frame else frame.shape[1]
 
 
-def horizon(options):
-    """Return the argument `prediction_length` of a method of the loaded forecaster, if any."""
-    return {} if is_published(options.trained) else given(options, HORIZON)
-
-
 def is_published(trained):
     """Return whether `trained` is a folder with published weights, or the name of some."""
     from kerastrans.forecasting.presets.sources import WEIGHTS, published_names
@@ -188,35 +235,3 @@ def is_published(trained):
     if Path(trained).exists():
         return Path(trained, WEIGHTS).is_file()
     return trained in published_names() or NAME.fullmatch(trained) is not None
-
-
-def _facts_in(folder):
-    """Return the facts of `read_facts` from a forecaster's folder."""
-    from kerastrans.utils.files import read_json
-
-    path = folder / "forecaster.json"
-    if not path.is_file():
-        raise ValueError(
-            f"{folder} does not contain a forecaster: expected the output of `kerastrans train` or "
-            "`Forecaster.save`, a preset, or published weights."
-        )
-    content = read_json(path, {})
-    stored = content.get("fitted", content)
-    try:
-        past, ahead = (
-            [column["name"] for column in stored["covariates"][kind]] for kind in ("past", "future")
-        )
-        clock = stored["clock"]
-        freq = clock and clock["freq"]
-        # Conformal intervals may be those of groups, by a static column.
-        takes_static = bool(stored["covariates"].get("static") or stored.get("intervals"))
-        return {
-            "covariates": [*past, *ahead],
-            "known_ahead": ahead,
-            "freq": freq,
-            "read_as": stored.get("read_as"),
-            "takes_static": takes_static,
-            "takes_future": bool(ahead or (content.get("config") or {}).get("bounds")),
-        }
-    except (KeyError, TypeError) as error:
-        raise ValueError(f"{path} is damaged: {error!r}.") from None

@@ -1,15 +1,15 @@
 """`kerastrans verify`."""
 
-from kerastrans.cli.options import DOOR, add_options, given, positive
+from kerastrans.cli.options import DOOR, add_options, given, option, positive
 from kerastrans.cli.reading import read_series
 from kerastrans.cli.trained import PUBLISHED, is_published, load_forecaster
 
 TOLERANCE = {
-    "--tolerance": {
-        "type": positive,
-        "metavar": "SHARE",
-        "help": "allowed difference, relative to a series' largest forecast (default: 1e-4)",
-    },
+    "--tolerance": option(
+        "allowed difference, relative to a series' largest forecast (default: 1e-4)",
+        type=positive,
+        metavar="SHARE",
+    )
 }
 LEVELS = (80, 60, 40, 20)  # percents of the intervals whose bounds are the deciles
 

@@ -24,11 +24,4 @@ __getattr__, __dir__, __all__ = names_of(
         "time.seasons": ("season_of", "seasons_of"),
         "window_index": ("training_cuts",),
     },
-    {
-        "csv_reader": "reader",
-        "cuts": "window_index",
-        "gaps": "missing",
-        "partitions": "parquet",
-        "windows": "array_windows",
-    },
 )

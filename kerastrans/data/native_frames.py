@@ -9,7 +9,7 @@ import narwhals as nw
 import pandas as pd
 
 from kerastrans.data.frames import ID, TIME
-from kerastrans.data.tables.reading import READ_AS, Reading
+from kerastrans.data.tables.reader import READ_AS, Reading
 from kerastrans.data.time.date_formats import is_text, read_text, read_times
 from kerastrans.utils.peer_words import answer
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from kerastrans.datasets import readers
+from kerastrans.datasets import sources
 from kerastrans.datasets.sources import find_dataset_file
 from kerastrans.utils.validation import suggest
 
@@ -36,7 +36,7 @@ class Dataset:
         splits: Training, validation and test part of a wide frame, as fractions or row counts.
         horizon: int, number of steps at the end of each series that published results forecast.
         future: Tuple of str, names of the covariates that are known in advance.
-        reader: Name of the function in `kerastrans.datasets.readers` that reads the files.
+        reader: Name of the function in `kerastrans.datasets.sources` that reads the files.
     """
 
     description: str
@@ -116,6 +116,6 @@ def load(name: str) -> "pd.DataFrame":
     """
     dataset = info(name)
     paths = [find_dataset_file(**file) for file in dataset.files]
-    frame = getattr(readers, dataset.reader)(dataset, *paths)
+    frame = getattr(sources, dataset.reader)(dataset, *paths)
     frame.attrs["dataset"] = name
     return frame

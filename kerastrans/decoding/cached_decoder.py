@@ -15,6 +15,7 @@ from kerastrans.decoding.contract import (
     time_axes,
 )
 from kerastrans.decoding.graph import (
+    check_arrays,
     fill_arguments,
     history_input,
     run_calls,
@@ -22,7 +23,6 @@ from kerastrans.decoding.graph import (
     store_outputs,
     takes_missing,
 )
-from kerastrans.decoding.inputs import check_arrays
 from kerastrans.layers.attention.copies import Copies
 from kerastrans.layers.masks import implicit_masks, pass_mask
 from kerastrans.utils.compilation import compile_function, record_function

@@ -14,7 +14,7 @@ import numpy as np
 
 from kerastrans.decoding.cached_decoder import cached_decoder
 from kerastrans.decoding.feedback import FeedBack, Sampler
-from kerastrans.decoding.inputs import check_start_token, check_tokens
+from kerastrans.decoding.graph import check_start_token, check_tokens
 from kerastrans.decoding.samplers import GreedySampler
 from kerastrans.utils.types import Tensor
 from kerastrans.utils.validation import check_positive_integers, check_valid_lengths

@@ -6,8 +6,7 @@ from keras import ops
 
 from kerastrans.data.covariates import KINDS
 from kerastrans.decoding.contract import defines_method
-from kerastrans.decoding.graph import run_calls
-from kerastrans.decoding.inputs import check_arrays
+from kerastrans.decoding.graph import check_arrays, run_calls
 from kerastrans.layers.attention.cached_attention import CachedMultiHeadAttention
 from kerastrans.layers.attention.projected_attention import ProjectedAttention
 from kerastrans.layers.masks import implicit_masks

@@ -7,7 +7,7 @@ from kerastrans import heads
 from kerastrans.decoding.cached_decoder import CachedDecoder
 from kerastrans.decoding.feedback import AncestralSampler
 from kerastrans.decoding.graph import history_input, inputs_of, takes_missing
-from kerastrans.heads.given_quantiles import GivenQuantiles
+from kerastrans.heads.quantile import GivenQuantiles
 from kerastrans.utils.model_files import without_optimizer
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_levels, check_positive_integers

@@ -6,11 +6,7 @@ __getattr__, __dir__, __all__ = names_of(
     __name__,
     {
         "backtesting": (),
-        "baselines": (
-            "intermittent_backtests",
-            "naive2_backtest",
-            "statistical_backtests",
-        ),
+        "baselines": ("intermittent_backtests", "naive2_backtest", "statistical_backtests"),
         "columns": (),
         "plotting": (),
         "report": (),
@@ -25,10 +21,6 @@ __getattr__, __dir__, __all__ = names_of(
             "seasonal_naive",
         ),
         "significance.calibration": ("coverage_tests", "randomized_pit", "reliability"),
-        "significance.model_sets": (
-            "bootstrap_interval",
-            "mean_ranks",
-            "model_confidence_set",
-        ),
+        "significance.model_sets": ("bootstrap_interval", "mean_ranks", "model_confidence_set"),
     },
 )

@@ -23,7 +23,7 @@ from kerastrans.evaluation.columns import (
     contamination_lines,
     split_models,
 )
-from kerastrans.evaluation.scores.observations import observed_values
+from kerastrans.evaluation.scores.scales import observed_values
 from kerastrans.evaluation.significance.model_sets import mean_ranks
 from kerastrans.utils.files import new_file
 from kerastrans.utils.types import Backtests, PathLike

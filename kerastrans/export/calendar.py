@@ -156,7 +156,7 @@ class Calendar:
         return _carry(day - 1, second + offset + DAY_SECONDS)
 
     def _features(self, days, seconds):
-        """Return sine and cosine of each feature, as `kerastrans.data.time.calendar.waves`."""
+        """Return sine and cosine of each feature, as `kerastrans.data.time.clock.waves`."""
         starts = ops.convert_to_tensor(_MONTH_STARTS, "int32")
         month = _search(_MONTH_STARTS, ops.maximum(days, 0))
         start, end = ops.take(starts, month), ops.take(starts, month + 1)

@@ -5,6 +5,7 @@ import json
 from dataclasses import dataclass
 
 import keras
+import numpy as np
 from keras import ops
 
 from kerastrans import heads
@@ -20,7 +21,6 @@ from kerastrans.decoding.graph import (
 from kerastrans.decoding.rollout import decode_fixed
 from kerastrans.decoding.samplers import AncestralSampler, FeedBack
 from kerastrans.export.encodings import Encoder, Encodings, Input
-from kerastrans.export.last_steps import last_steps
 from kerastrans.export.scaling import check_bounded, check_scaler, masked, unscaled, within
 from kerastrans.export.widths import check_head
 from kerastrans.heads.bounded import bound_inputs, check_bounds
@@ -302,3 +302,29 @@ def _direct(model, prediction_length):
         return model(named if len(named) > 1 else history, training=False)
 
     return call
+
+
+def last_steps(x, length, short):
+    """Return the last steps of a tensor.
+
+    Args:
+        x: Tensor `(batch, time, size)`, of any time.
+        length: int, number of steps to return.
+        short: "pad" to put missing values, NaN or the code 0, before fewer steps; "refuse" for an
+            error of the runtime.
+
+    Returns:
+        Tensor `(batch, length, size)`.
+
+    Example:
+        >>> last_steps(ops.convert_to_tensor([[[1.0], [2.0], [3.0]]]), 2, "refuse").shape[1]
+        2
+    """
+    batch, _, size = ops.shape(x)
+    missing = np.nan if "float" in str(x.dtype) else 0
+    before = ops.full((batch, length, size), missing, dtype=x.dtype)
+    padded = ops.concatenate([before, x], axis=1)[:, -length:]
+    if short == "refuse":
+        # Lengths must agree here. Without this, an exported graph would answer a shorter input.
+        padded = ops.concatenate([x[:, -length:], padded[..., :1]], axis=-1)[..., :-1]
+    return ops.reshape(padded, (x.shape[0] or -1, length, size))

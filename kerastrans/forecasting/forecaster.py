@@ -12,7 +12,7 @@ from narwhals.typing import IntoDataFrame, IntoDataFrameT
 
 from kerastrans.data.frames import ID, TIME
 from kerastrans.data.native_frames import takes_any_frame
-from kerastrans.data.tables.reading import read_as_of
+from kerastrans.data.tables.reader import read_as_of
 from kerastrans.evaluation.columns import CONTAMINATION, CUTOFF
 from kerastrans.forecasting import inference, paths, training
 from kerastrans.forecasting.inference.config import AUTO, Config

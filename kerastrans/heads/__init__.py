@@ -13,31 +13,14 @@ same object reads these parameters as NumPy arrays with `point`, `median`, `quan
 from kerastrans.utils.lazy import names_of
 
 HOMES = {
-    "base": (
-        "Head",
-        "centered_log_steps",
-    ),
-    "counts": ("CountHead",),
-    "given_quantiles": ("GivenQuantiles",),
-    "hurdle": ("HurdleNegativeBinomialHead",),
-    "lookup": (
-        "get",
-        "names",
-        "of",
-    ),
-    "losses": (
-        "CRPS",
-        "KnownTargets",
-        "NegativeLogLikelihood",
-        "Pinball",
-    ),
+    "base": ("Head", "centered_log_steps"),
+    "counts": ("CountHead", "HurdleNegativeBinomialHead", "NegativeBinomialHead", "PoissonHead"),
+    "lookup": ("get", "names", "of"),
+    "losses": ("CRPS", "KnownTargets", "NegativeLogLikelihood", "Pinball"),
     "mixture": ("MixtureHead",),
-    "negative_binomial": ("NegativeBinomialHead",),
     "normal": ("NormalHead",),
-    "point": ("PointHead",),
-    "point_error": ("PointError",),
-    "poisson": ("PoissonHead",),
-    "quantile": ("QuantileHead",),
+    "point": ("PointError", "PointHead"),
+    "quantile": ("GivenQuantiles", "QuantileHead"),
     "samples": ("Samples",),
     "student_t": ("StudentTHead",),
     "tweedie": ("TweedieHead",),

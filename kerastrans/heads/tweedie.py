@@ -6,8 +6,7 @@ import scipy
 from keras import ops
 
 from kerastrans.heads.base import FLOOR
-from kerastrans.heads.count_draws import GAMMA_UNIFORMS, gamma, poisson
-from kerastrans.heads.counts import CountHead
+from kerastrans.heads.counts import GAMMA_UNIFORMS, CountHead, gamma, poisson
 from kerastrans.utils.validation import check_positive_integers
 
 # Polynomials of Abramowitz, Stegun (1964), 9.8.3 and 9.8.4, for the Bessel function I1.

@@ -6,8 +6,8 @@ __getattr__, __dir__, __all__ = names_of(
     __name__,
     {
         "capstone.sales": ("load_capstone",),
+        "capstone.rubric": ("Criterion", "Scorecard"),
         "capstone.score": ("score_capstone",),
-        "capstone.scorecard": ("Criterion", "Scorecard"),
         "course": ("check", "hint", "numbers", "solution"),
         "exercise": ("Exercise", "Verdict"),
     },

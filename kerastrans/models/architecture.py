@@ -3,16 +3,17 @@
 import ast
 import functools
 import importlib
+import inspect
 import re
 import tomllib
 from dataclasses import dataclass, field
-from pathlib import Path
+from importlib.resources import files
 
 EQUIVARIANCES = ("shift", "scale", "affine")
 OPTIONS = ("head", "covariates")  # arguments of builders that are not hyperparameters
 HORIZONS = (96, 192, 336, 720)  # of papers on long horizons, in steps
 HORIZONS_OF = {"illness": (24, 36, 48, 60)}  # of data sets that have others
-_SETTINGS = Path(__file__).parent / "settings"
+_FOLDER = __name__.rpartition(".")[0]
 
 
 @dataclass(frozen=True)
@@ -142,7 +143,7 @@ class Architecture:
     @property
     def builder(self):
         """The function that builds the architecture."""
-        module = importlib.import_module(f"kerastrans.models.{self.name}")
+        module = importlib.import_module(f"{_FOLDER}.{self.name}")
         return getattr(module, f"build_{self.name}_model")
 
     @property
@@ -160,31 +161,49 @@ class Architecture:
         return model.count_params()
 
 
-def read_architecture(path):
-    """Return the `Architecture` that a source file declares, or None if it declares none."""
-    tree = ast.parse(path.read_text("utf-8"))
-    assigned = {ast.unparse(x.targets[0]): x.value for x in tree.body if isinstance(x, ast.Assign)}
-    if "ARCHITECTURE" not in assigned:
+def read_architecture(name):
+    """Return the `Architecture` that a module declares, or None if it declares none.
+
+    Args:
+        name: Name of a module in `kerastrans.models`.
+    """
+    source = files(_FOLDER) / f"{name}.py"
+    if not source.is_file():  # only compiled files were installed
+        values = vars(importlib.import_module(f"{_FOLDER}.{name}"))
+        text = values["__doc__"] or ""
+    else:
+        tree = ast.parse(source.read_text("utf-8"))
+        text = ast.get_docstring(tree) or ""
+        nodes = {ast.unparse(x.targets[0]): x.value for x in tree.body if isinstance(x, ast.Assign)}
+        literals = nodes.keys() & {"ARCHITECTURE", "SEARCH_SPACE"}
+        values = {x: ast.literal_eval(nodes[x]) for x in literals}
+        values |= {x.name: x.args for x in tree.body if isinstance(x, ast.FunctionDef)}
+    if "ARCHITECTURE" not in values:
         return None
-    functions = {x.name: x.args for x in tree.body if isinstance(x, ast.FunctionDef)}
-    urls = dict(re.findall(r"^(Paper|Code): (\S+)$", ast.get_docstring(tree) or "", re.MULTILINE))
-    arguments = functions[f"build_{path.stem}_model"]
-    defaults = map(ast.literal_eval, arguments.kw_defaults)
-    names = [argument.arg for argument in arguments.kwonlyargs]
+    urls = dict(re.findall(r"^(Paper|Code): (\S+)$", text, re.MULTILINE))
     return Architecture(
-        path.stem,
-        **ast.literal_eval(assigned["ARCHITECTURE"]),
+        name,
+        **values["ARCHITECTURE"],
         paper_url=urls.get("Paper", ""),
         code_url=urls.get("Code", ""),
-        parameters=dict(zip(names, defaults, strict=True)),
-        search_space=ast.literal_eval(assigned.get("SEARCH_SPACE", "{}")),
+        parameters=_keyword_defaults(values[f"build_{name}_model"]),
+        search_space=values.get("SEARCH_SPACE", {}),
     )
+
+
+def _keyword_defaults(builder):
+    """Return a dict of the keyword arguments of a function, or of its `ast.arguments`."""
+    if isinstance(builder, ast.arguments):
+        defaults = map(ast.literal_eval, builder.kw_defaults)
+        return {x.arg: default for x, default in zip(builder.kwonlyargs, defaults, strict=True)}
+    parameters = inspect.signature(builder).parameters.values()
+    return {x.name: x.default for x in parameters if x.kind is x.KEYWORD_ONLY}
 
 
 @functools.cache
 def _read_settings(name):
     """Return the settings of an architecture as a dict, which is empty without a file."""
-    path = _SETTINGS / f"{name}.toml"
+    path = files(_FOLDER) / "settings" / f"{name}.toml"
     return _with_tuples(tomllib.loads(path.read_text("utf-8"))) if path.is_file() else {}
 
 

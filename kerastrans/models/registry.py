@@ -4,12 +4,13 @@ An architecture is a file `<name>.py` of this folder with four parts: a docstrin
 the paper and of the published code, the literal `ARCHITECTURE` (its registry entry), the literal
 `SEARCH_SPACE` (hyperparameters worth a search; a model without weights has none) and the function
 `build_<name>_model`. The entries are read from the source, so that architectures can be listed and
-described without importing them.
+described without importing them; where there are no sources, from the modules.
 """
 
 import fnmatch
 import functools
 import inspect
+import pkgutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Architecture", "build", "check_contract", "check_hyperparameters", "info", "names"]
 
 FAMILIES = ("baseline", "linear", "mlp", "attention", "convolution", "recurrent")
-_FOLDER = Path(__file__).parent
+_FOLDER = str(Path(__file__).parent)  # which may be in an archive
 
 
 def names(
@@ -279,6 +280,7 @@ def takes_any(name):
 @functools.cache
 def _architectures():
     """Return a dict of name -> `Architecture`, in the order of `names`."""
-    entries = filter(None, map(read_architecture, _FOLDER.glob("*.py")))
+    modules = [x.name for x in pkgutil.iter_modules([_FOLDER]) if not x.ispkg]
+    entries = filter(None, map(read_architecture, modules))
     in_order = sorted(entries, key=lambda x: (FAMILIES.index(x.tags[0]), x.year, x.name))
     return {architecture.name: architecture for architecture in in_order}

@@ -2,26 +2,30 @@
 
 import asyncio
 import contextlib
+import itertools
 import logging
 import threading
 from dataclasses import asdict
 
 import keras
+import numpy as np
 
-from kerastrans.decoding.graph import inputs_of, missing_inputs
+from kerastrans.decoding.graph import history_input, inputs_of, missing_inputs
 from kerastrans.export.encodings import LAST_TIME, Input
 from kerastrans.export.forecast import describe
+from kerastrans.forecasting.inference.forecast import forecast_outputs
+from kerastrans.forecasting.inference.univariate import to_univariate
 from kerastrans.heads.bounded import bound_inputs
 from kerastrans.models.parts.forecast_graph import least_inputs
-from kerastrans.serving.answers import PAGE, Answers, error_body
+from kerastrans.serving.answers import PAGE, Answers, HostCheck, error_body
 from kerastrans.serving.batcher import Batcher
 from kerastrans.serving.csv_routes import add_csv_routes
-from kerastrans.serving.hosts import HostCheck
 from kerastrans.serving.processes import Processes
 from kerastrans.serving.requests import RequestError, json_rows, read_body, read_instances
 from kerastrans.serving.settings import Settings
 from kerastrans.serving.time_stamps import TimeStamps
-from kerastrans.serving.warm_up import warm_up
+from kerastrans.utils.batch_sizes import BATCHES
+from kerastrans.utils.compilation import shapes_that_come_often
 from kerastrans.utils.files import first_line
 from kerastrans.utils.validation import import_extra
 
@@ -79,24 +83,13 @@ def create_app(forecaster, name, **settings):
 
     settings = Settings(**settings)
     _check(forecaster, name)
-    history, *other_inputs = inputs_of(forecaster.model)
-    # An autoregressive model creates its decoder inputs itself.
-    symbols = {"history": history}
-    internal = {"decoder_inputs", *least_inputs(forecaster.model)}
-    symbols |= {x.name: x for x in other_inputs if x.name not in internal}
-    shape = None, forecaster.prediction_length, 1
-    limits = bound_inputs(forecaster.config.bounds)
-    symbols |= {name: keras.KerasTensor(shape, "float64") for name in limits}
+    symbols = _symbols(forecaster)
     missing = missing_inputs(forecaster.model) | {"history"}
-    inputs = {name: Input(tuple(x.shape[1:]), x.dtype) for name, x in symbols.items()}
-    facts = describe(forecaster.model, forecaster.fitted.head, inputs, forecaster.prediction_length)
-    facts |= forecaster.metadata
     stamps = TimeStamps.of(forecaster, symbols)
-    if stamps is not None:
-        facts["inputs"][LAST_TIME] = ["string", None]
-    facts["settings"] = asdict(settings)
+    facts = _describe(forecaster, symbols, stamps) | {"settings": asdict(settings)}
     lock = threading.Lock()  # only one thread at a time compiles and runs the model
     metrics = Metrics()
+    metrics.ready.set_function(lambda: app.state.ready)
 
     def run(function, *arguments):
         with lock:
@@ -106,23 +99,14 @@ def create_app(forecaster, name, **settings):
         metrics.windows.observe(len(inputs["history"]))
         return run(forecaster.forecast_histories, inputs)
 
-    async def prepare(app):
-        if settings.warm_up and not app.state.ready:
-            try:
-                await app.state.processes.call(len, b"")  # starts one
-                await warm_up(forecaster, symbols, run)
-            except Exception:  # requests are answered nevertheless
-                logger.exception("the model was not compiled for all sizes of batches")
-        app.state.ready = True
-        metrics.ready.set(1)
-
     @contextlib.asynccontextmanager
     async def lifespan(app):  # runs in the event loop of the server, as the batcher must
         batcher = app.state.batcher = Batcher(forecast, settings.max_batch, settings.max_waiting)
         metrics.waiting.set_function(lambda: batcher.rows)
         processes = Processes(settings.csv_processes, settings.csv_timeout)
         app.state.processes, app.state.turn = processes, asyncio.Lock()
-        tasks = [asyncio.create_task(x) for x in (batcher.run(), prepare(app))]
+        prepare = _prepare(app, forecaster, symbols if settings.warm_up else None, run)
+        tasks = [asyncio.create_task(x) for x in (batcher.run(), prepare)]
         yield
         for task in tasks:
             task.cancel()
@@ -156,6 +140,37 @@ def _check(forecaster, name):
         )
     if forecaster.model is None:
         raise RuntimeError("this forecaster is not trained: call fit first.")
+
+
+async def _prepare(app, forecaster, symbols, run):
+    """Compile the model for all sizes of batches, unless `symbols` is None or it is ready."""
+    if symbols is not None and not app.state.ready:
+        try:
+            await app.state.processes.call(len, b"")  # starts one
+            await warm_up(forecaster, symbols, run)
+        except Exception:  # requests are answered nevertheless
+            logger.exception("the model was not compiled for all sizes of batches")
+    app.state.ready = True
+
+
+def _symbols(forecaster):
+    """Return a dict of the inputs of a request: name -> KerasTensor."""
+    history, *others = inputs_of(forecaster.model)
+    # An autoregressive model creates its decoder inputs itself.
+    internal = {"decoder_inputs", *least_inputs(forecaster.model)}
+    symbols = {"history": history} | {x.name: x for x in others if x.name not in internal}
+    limit = keras.KerasTensor((None, forecaster.prediction_length, 1), "float64")
+    return symbols | dict.fromkeys(bound_inputs(forecaster.config.bounds), limit)
+
+
+def _describe(forecaster, symbols, stamps):
+    """Return the metadata of a forecaster, with the shapes of the inputs of a request."""
+    inputs = {name: Input(tuple(x.shape[1:]), x.dtype) for name, x in symbols.items()}
+    facts = describe(forecaster.model, forecaster.fitted.head, inputs, forecaster.prediction_length)
+    facts |= forecaster.metadata
+    if stamps is not None:
+        facts["inputs"][LAST_TIME] = ["string", None]
+    return facts
 
 
 def _add_errors(app):
@@ -232,3 +247,36 @@ def _add_states(app, metrics):
     @app.get("/metrics")
     async def show_metrics():
         return Response(metrics.text(), headers={"content-type": metrics.content_type})
+
+
+async def warm_up(forecaster, inputs, run):
+    """Compile the graphs of a forecaster, one call in a thread for each length and batch size.
+
+    Args:
+        forecaster: Trained `kerastrans.Forecaster`.
+        inputs: Dict of input name -> KerasTensor.
+        run: Function that runs a function under the lock of the model.
+    """
+    states = [forecaster.fitted]
+    if forecaster.fitted.channels is not None:
+        with contextlib.suppress(ValueError):  # the model mixes its channels
+            states.append(await asyncio.to_thread(run, to_univariate, forecaster.fitted))
+    for state in states:
+        for steps, size in itertools.product(state.graph_lengths, BATCHES):
+            try:
+                arrays = _arrays(state, inputs, size)
+                arrays["history"][:, :-steps] = np.nan
+                with shapes_that_come_often():
+                    await asyncio.to_thread(run, forecast_outputs, state, arrays)
+            except Exception as error:  # inputs that this model does not take
+                logger.warning("not compiled for batches of %d: %s", size, first_line(error))
+
+
+def _arrays(state, inputs, size):
+    """Return inputs of a state's model, whose number of channels may be different."""
+    arrays = {name: np.zeros((size, *x.shape[1:]), x.dtype) for name, x in inputs.items()}
+    steps, channels = history_input(state.model).shape[1:]
+    arrays["history"] = np.ones((size, steps, channels))
+    if "upper_bound" in arrays:
+        arrays["upper_bound"] += 2
+    return arrays

@@ -80,10 +80,7 @@ def _flag(text):
 # Parameters of requests: parser, and what it expects.
 READ = dict.fromkeys(
     ("sep", "decimal", "date_column", "date_format", "timezone", "freq"), (str, "text")
-) | {
-    "dayfirst": (_flag, "true or false"),
-    "columns": (lambda text: text.split(","), "names"),
-}
+) | {"dayfirst": (_flag, "true or false"), "columns": (lambda text: text.split(","), "names")}
 FORECAST = dict.fromkeys(("levels", "exceeds"), (_numbers, "numbers separated by commas"))
 SIMULATE = dict.fromkeys(("num_paths", "seed"), (int, "an integer"))
 

@@ -7,7 +7,7 @@ import warnings
 from pathlib import Path
 
 from kerastrans.forecasting.forecaster import Forecaster
-from kerastrans.testing import copy_checks, leak_checks, state_checks
+from kerastrans.testing import leak_checks, state_checks
 from kerastrans.testing.cases import keep_generators
 from kerastrans.testing.frames import is_long, target_columns
 from kerastrans.testing.reports import not_exported, run_checks
@@ -24,13 +24,13 @@ CHECKS = {
     "plain values": leak_checks.check_plain_values,
     "training on zeros": leak_checks.check_training_on_zeros,
     "histories": leak_checks.check_histories,
-    "other form": copy_checks.check_other_form,
+    "other form": state_checks.check_other_form,
     "save and load": state_checks.check_save,
     "training after load": state_checks.check_training_after_load,
-    "arguments": copy_checks.check_arguments,
-    "refit after load": copy_checks.check_refit_after_load,
-    "spread": copy_checks.check_spread,
-    "checkpoint": copy_checks.check_checkpoint,
+    "arguments": state_checks.check_arguments,
+    "refit after load": state_checks.check_refit_after_load,
+    "spread": state_checks.check_spread,
+    "checkpoint": state_checks.check_checkpoint,
     "seed": state_checks.check_forecaster_seed,
     "generators": state_checks.check_generators,
     "clone": state_checks.check_clone,

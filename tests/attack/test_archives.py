@@ -8,8 +8,8 @@ import zipfile
 import pytest
 
 from kerastrans.forecasting import presets
-from kerastrans.utils import archives
-from kerastrans.utils.archives import unpack
+from kerastrans.utils import files
+from kerastrans.utils.files import unpack
 
 CONTENT = {"preset/card.json": b'{"format": 1}', "preset/model.keras": bytes(range(256)) * 20}
 KINDS = ("zip", "tar", "tar.gz", "tar.bz2", "tar.xz")
@@ -108,7 +108,7 @@ def test_a_declared_size_is_refused_before_it_is_read(kind, tmp_path):
 
 
 def test_too_many_files_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(archives, "MAX_MEMBERS", 1)
+    monkeypatch.setattr(files, "MAX_MEMBERS", 1)
     with pytest.raises(ValueError, match="contains more than 1 files"):
         unpack(write(tmp_path / "a.zip"), tmp_path / "out")
     assert not (tmp_path / "out").exists()

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from kerastrans.cli import compilation_cache as cache
+from kerastrans.cli import startup as cache
 
 BACKTEST = """
 import sys

@@ -183,8 +183,10 @@ def test_what_was_not_trained_is_refused(series, run_folder, tmp_path, frame, re
     assert "unknown preset 'nhits_air'" in refuse("forecast", "nhits_air", series, *output)
     typo = ["forecast", "fracast-0", series, "--prediction-length=3", *output]
     assert "'fracast-0': did you mean 'fracast_0'?" in refuse(*typo)
-    (tmp_path / "forecaster.json").write_text('{"fitted": []}')
-    assert "is damaged" in refuse("forecast", tmp_path, series, *output)
+    (tmp_path / "forecaster.json").write_text('{"format": 4, "config": {}, "fitted": []}')
+    assert "'fitted' must be of type dict, got list" in refuse(
+        "forecast", tmp_path, series, *output
+    )
     frame.drop(columns="b").to_csv(tmp_path / "narrow.csv")
     assert "['b'] are missing" in refuse("forecast", run_folder, tmp_path / "narrow.csv", *output)
 

@@ -9,12 +9,11 @@ import pytest
 
 from kerastrans import Forecaster
 from kerastrans.cli.outputs import write_table
-from kerastrans.cli.run import make_run
-from kerastrans.cli.split import Series
+from kerastrans.cli.run import Series, make_run
 from kerastrans.data.tables.reader import read_table
 from kerastrans.evaluation import plotting
 from kerastrans.evaluation.report import write_report
-from kerastrans.forecasting.selection.store import CandidateStore
+from kerastrans.forecasting.selection.candidates import CandidateStore
 from kerastrans.forecasting.training.checkpoint import Checkpoint
 from tests.helpers.full_disk import failures
 

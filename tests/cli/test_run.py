@@ -8,8 +8,7 @@ import pytest
 
 from kerastrans.cli import main as cli
 from kerastrans.cli import report
-from kerastrans.cli.run import make_run
-from kerastrans.cli.split import Series
+from kerastrans.cli.run import Series, make_run
 from kerastrans.data import read_table
 from tests.cli.conftest import SMALL
 

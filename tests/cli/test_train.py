@@ -10,8 +10,9 @@ import pytest
 
 from kerastrans import Forecaster, Training, backtesting
 from kerastrans.cli import main as cli
+from kerastrans.cli import train
 from kerastrans.cli.options import FIT, FORECASTER, LEVELS, TIME_LIMIT, numbers
-from kerastrans.cli.split import Series
+from kerastrans.cli.run import Series
 from kerastrans.cli.train import LESSON, next_folder
 from tests.conftest import assert_same_numbers
 
@@ -72,15 +73,27 @@ def test_test_rows_do_not_reach_the_training(run_folder, frame, tmp_path):
 
 @pytest.mark.parametrize(
     ("season", "freq", "length", "expected"),
-    [(24, "h", 2000, (168, 24)), (12, "MS", 144, (48, 12)), (7, "D", 30, (10, 3))],
+    [(24, "h", 2000, 24), (12, "MS", 144, 12), (7, "D", 30, 3)],
 )
 def test_lengths_suit_the_series(season, freq, length, expected):
     times = pd.date_range("2020-01-01", periods=length, freq=freq)
     series = Series.of(pd.DataFrame({"x": np.arange(float(length))}, times))
-    assert tuple(series.sizes.values()) == expected
-    train, origins = series.split(expected[1])
-    assert origins * expected[1] <= length / 5 + expected[1]
-    assert len(train) == length - origins * expected[1]
+    assert series.season == expected
+    train, origins = series.split(expected)
+    assert origins * expected <= length / 5 + expected
+    assert len(train) == length - origins * expected
+
+
+def test_what_is_not_given_is_left_to_the_class(series, tmp_path, monkeypatch, refuse):
+    """A context of the command line's own would differ from that of `fit` (48 and 36 steps)."""
+
+    def stop(model, rate, **arguments):
+        assert arguments.keys() == {"prediction_length", "training"}
+        assert arguments["training"] == Training()
+        raise ValueError("the arguments are seen")
+
+    monkeypatch.setattr(train, "make_forecaster", stop)
+    assert refuse("train", series, "--output", tmp_path / "run") == "the arguments are seen"
 
 
 def test_no_option_is_written_that_python_does_not_take():

@@ -3,8 +3,8 @@ import numpy as np
 import pytest
 
 from kerastrans.data import random_sequences, window_dataset
-from kerastrans.datasets.synthetic import synthetic_series
 from tests.conftest import XLA, to_numpy
+from tools.presets.synthetic import synthetic_series
 
 VALUES = np.arange(50, dtype="float32")[:, None]
 STARTS = set(range(45))  # first rows of the windows of 4 + 2 rows

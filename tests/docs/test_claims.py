@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from kerastrans import heads, zoo
-from kerastrans.data.time import calendar
+from kerastrans.data.time import clock
 
 ROOT = Path(__file__).parents[2]
 README_FILES = [
@@ -104,9 +104,9 @@ def test_calendar_features_are_encoded_as_documented():
     documented = {}
     exec(block, documented)
     times = pd.date_range("2024-02-28 21:30", periods=60, freq="7h30min")
-    names = list(calendar._CALENDAR)
+    names = list(clock._CALENDAR)
     found = documented["calendar"](times, names)
-    np.testing.assert_allclose(found, calendar.waves(times, names), atol=1e-6)
+    np.testing.assert_allclose(found, clock.waves(times, names), atol=1e-6)
 
 
 def test_the_message_for_files_that_are_loaded_without_an_import_is_in_the_faq(monkeypatch):

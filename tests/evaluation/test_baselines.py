@@ -4,7 +4,7 @@ import pytest
 
 from kerastrans import Forecaster, backtesting
 from kerastrans.evaluation.baselines.naive import best_naive, naive_backtests, verdicts
-from kerastrans.evaluation.scores.observations import as_long, observed_values
+from kerastrans.evaluation.scores.scales import as_long, observed_values
 
 WEEK = np.array([5.0, 6.0, 7.0, 6.0, 5.0, 1.0, 0.0])
 

@@ -1,7 +1,7 @@
 import pandas as pd
 
 from kerastrans.evaluation import baselines
-from kerastrans.evaluation.scores.observations import as_long
+from kerastrans.evaluation.scores.scales import as_long
 
 TIMES = pd.date_range("2024-01-01", periods=20, freq="D", name="ds")
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from kerastrans.heads.count_draws import GAMMA_UNIFORMS, gamma, poisson
+from kerastrans.heads.counts import GAMMA_UNIFORMS, gamma, poisson
 from tests.heads.conftest import evaluate
 
 UNIFORM = np.concatenate([np.logspace(-6, -1, 500), np.linspace(0.1, 0.9, 2000)])

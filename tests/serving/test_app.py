@@ -16,7 +16,8 @@ import pytest
 
 import kerastrans
 from kerastrans import Forecaster, datasets
-from kerastrans.serving import Settings, create_app, warm_up
+from kerastrans.serving import Settings, create_app
+from kerastrans.serving import app as service
 from kerastrans.utils import compilation
 
 CONTEXT, HORIZON = 24, 6
@@ -217,8 +218,8 @@ def test_it_is_ready_once_the_model_is_compiled(forecaster, monkeypatch):
         waiting.set()
         go_on.wait()
 
-    monkeypatch.setattr(warm_up, "forecast_outputs", compile_at)
-    app = create_app(forecaster, "m")
+    monkeypatch.setattr(service, "forecast_outputs", compile_at)
+    app = create_app(forecaster, "m", csv_timeout=60)
 
     async def run():
         transport = httpx.ASGITransport(app)

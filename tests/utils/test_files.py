@@ -5,9 +5,8 @@ import zipfile
 import keras
 import pytest
 
-from kerastrans.utils import archives
-from kerastrans.utils.archives import unpack
-from kerastrans.utils.files import load_model, new_file, new_folder
+from kerastrans.utils import files
+from kerastrans.utils.files import load_model, new_file, new_folder, unpack
 
 
 def test_folder_appears_only_when_complete(tmp_path):
@@ -74,7 +73,7 @@ def test_links_bombs_and_other_files_are_refused(tmp_path, monkeypatch):
     link = write_archive(tmp_path / "link.tar.gz", "x", kind=tarfile.SYMTYPE)
     with pytest.raises(ValueError, match="'x', which is not a file"):
         unpack(link, tmp_path / "out")
-    monkeypatch.setattr(archives, "MAX_BYTES", 1000)
+    monkeypatch.setattr(files, "MAX_BYTES", 1000)
     with pytest.raises(ValueError, match="unpacks to 2004 bytes, the limit is 1000"):
         unpack(write_archive(tmp_path / "bomb.zip", "x", b"0" * 2000), tmp_path / "out")
     (tmp_path / "text.zip").write_text("no archive")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kerastrans.datasets.synthetic import synthetic_series
+from tools.presets.synthetic import synthetic_series
 
 SERIES = 60  # made at once, of one length
 WINDOWS = 5  # cut from each

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from kerastrans.data.time import calendar
 from kerastrans.data.time.frequency import (
     FIRST,
     LAST,
@@ -21,6 +20,29 @@ from kerastrans.data.time.frequency import (
 from kerastrans.data.time.seasons import season_of, seasons_of
 
 __all__ = ["Clock", "season_of", "seasons_of"]
+
+# Name -> (smallest step that leaves the feature out, function of time stamps to values in [0, 1]).
+_CALENDAR = {
+    "minute": ("1h", lambda t: t.minute / 60),
+    "hour": ("1D", lambda t: (t.hour + t.minute / 60) / 24),
+    "weekday": ("7D", lambda t: t.day_of_week / 7),
+    "day": ("28D", lambda t: (t.day - 1) / t.days_in_month),
+    "month": ("365D", lambda t: (t.day_of_year - 1) / 366),
+}
+
+
+def feature_names(step):
+    """Return the names of the features that change between steps of `step` nanoseconds."""
+    return [name for name, (limit, _) in _CALENDAR.items() if step < pd.Timedelta(limit).value]
+
+
+def waves(times, names):
+    """Return sine and cosine of each feature at local time stamps, `(time, 2 * names)`, float32."""
+    angles = [2 * np.pi * _CALENDAR[name][1](times) for name in names]
+    columns = [wave(angle) for angle in angles for wave in (np.sin, np.cos)]
+    if not columns:
+        return np.zeros((len(times), 0), "float32")
+    return np.stack(columns, axis=-1).astype("float32")
 
 
 @dataclass(frozen=True)
@@ -162,7 +184,7 @@ class Clock:
     def calendar_names(self):
         """Names of the calendar features that change between steps."""
         step = self._step or int(np.median(np.diff(grid(self.freq)[0][:1000]))) * self._multiple
-        return calendar.feature_names(step)
+        return feature_names(step)
 
     def calendar(self, numbers):
         """Return sine and cosine of each calendar feature, `(time, features)`, float32.
@@ -171,7 +193,7 @@ class Clock:
         """
         times = self.times(np.clip(numbers, *self.limits))
         times = times if self.tz is None else times.tz_localize(None)
-        return calendar.waves(times, self.calendar_names)
+        return waves(times, self.calendar_names)
 
 
 def _most_common(values):

@@ -15,7 +15,7 @@ from kerastrans.data.panel import read_panel
 from kerastrans.data.time.seasons import seasons_of
 from kerastrans.evaluation.backtesting import score
 from kerastrans.evaluation.columns import CUTOFF, ID, TARGET, TIME, check_columns, read_columns
-from kerastrans.evaluation.scores.observations import observed_values
+from kerastrans.evaluation.scores.scales import observed_values
 from kerastrans.evaluation.significance.comparison import geometric_mean, relative_errors
 from kerastrans.evaluation.significance.tests import SIGNIFICANCE
 from kerastrans.utils.validation import check_choice, check_positive_integers

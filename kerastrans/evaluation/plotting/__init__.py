@@ -1,31 +1,15 @@
 """Plots of forecasts, backtests and models. Every function returns a matplotlib Figure."""
 
-from kerastrans.evaluation.plotting.diagnostics import (
-    plot_calibration,
-    plot_error_by_step,
-    plot_ranks,
-    plot_residuals,
-)
-from kerastrans.evaluation.plotting.explanations import plot_explanation
-from kerastrans.evaluation.plotting.fans import plot_fan, plot_forecast
-from kerastrans.evaluation.plotting.heatmaps import (
-    attention_heatmaps,
-    plot_variable_importances,
-    positional_encoding,
-)
-from kerastrans.evaluation.plotting.panels import COLOURS, OBSERVED
+from kerastrans.utils.lazy import names_of
 
-__all__ = [
-    "COLOURS",
-    "OBSERVED",
-    "attention_heatmaps",
-    "plot_calibration",
-    "plot_error_by_step",
-    "plot_explanation",
-    "plot_fan",
-    "plot_forecast",
-    "plot_ranks",
-    "plot_residuals",
-    "plot_variable_importances",
-    "positional_encoding",
-]
+__getattr__, __dir__, __all__ = names_of(
+    __name__,
+    {
+        "diagnostics": ("plot_calibration", "plot_error_by_step", "plot_ranks", "plot_residuals"),
+        "explanations": ("plot_explanation",),
+        "fans": ("plot_fan", "plot_forecast"),
+        "heatmaps": ("attention_heatmaps", "plot_variable_importances", "positional_encoding"),
+        "panels": ("COLOURS", "OBSERVED"),
+    },
+    with_modules=False,
+)

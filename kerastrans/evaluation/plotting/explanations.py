@@ -18,7 +18,7 @@ from kerastrans.evaluation.plotting.panels import (
     draw_panels,
     label_times,
 )
-from kerastrans.evaluation.scores.observations import observed_values
+from kerastrans.evaluation.scores.scales import observed_values
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

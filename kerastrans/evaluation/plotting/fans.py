@@ -28,7 +28,7 @@ from kerastrans.evaluation.plotting.panels import (
     plain,
     tint,
 )
-from kerastrans.evaluation.scores.observations import observed_values
+from kerastrans.evaluation.scores.scales import observed_values
 from kerastrans.utils.types import Backtests
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from kerastrans import heads
 from kerastrans.data.scaling import SHIFTING
-from kerastrans.heads.point_error import POINT_ERRORS, RELATIVE
+from kerastrans.heads.point import POINT_ERRORS, RELATIVE
 from kerastrans.utils.user_warnings import warn_user
 
 

@@ -10,7 +10,7 @@ from kerastrans import decoding, heads
 from kerastrans.data.covariates import Covariates
 from kerastrans.data.missing import fill_gaps
 from kerastrans.data.scaling import WindowScaler
-from kerastrans.data.tables.reading import Reading
+from kerastrans.data.tables.reader import Reading
 from kerastrans.data.time.clock import Clock
 from kerastrans.data.time.frequency import offset_of
 from kerastrans.decoding.graph import history_input, inputs_of, is_autoregressive, takes_missing

@@ -1,18 +1,136 @@
-"""Sums and means of sample paths over steps and series."""
+"""Sample paths as a table, and their sums and means over steps and series."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from narwhals.typing import IntoDataFrameT
 
-from kerastrans.data.frames import ID, TIME
+from kerastrans.data.frames import ID, TIME, check_is_frame
 from kerastrans.data.native_frames import takes_any_frame
-from kerastrans.evaluation.columns import PATH, STEPS
-from kerastrans.forecasting.paths.table import PathTable, over_paths, read_groups
+from kerastrans.evaluation.columns import PATH, STEPS, check_columns, read_columns
 from kerastrans.utils.user_warnings import warn_user
-from kerastrans.utils.validation import check_choice
+from kerastrans.utils.validation import check_choice, check_levels
+
+
+@dataclass(frozen=True)
+class PathTable:
+    """Sample paths of several series, with one row of values per series and path.
+
+    Attributes:
+        alias: str, name of the column of values.
+        keys: DataFrame with "unique_id" and "path", one row per row of `values`.
+        times: DatetimeIndex of the steps, increasing.
+        values: `(rows, steps)`, NaN for a step that a series does not have.
+    """
+
+    alias: str
+    keys: pd.DataFrame
+    times: pd.DatetimeIndex
+    values: np.ndarray
+
+    @classmethod
+    def read(cls, paths, alias=None):
+        """Read a frame that `Forecaster.simulate` returned, with its rows in any order.
+
+        Raises:
+            TypeError: If `paths` is not a frame.
+            ValueError: If the frame is empty, a column is missing, or a series has two values at a
+                step of a path.
+        """
+        check_is_frame(paths)
+        check_columns(paths, ID, TIME, PATH)
+        if paths.empty:
+            raise ValueError("the frame of paths has no rows.")
+        alias = read_columns(paths, alias).alias
+        codes, keys = paths.groupby([ID, PATH], sort=False).ngroup(), paths[[ID, PATH]]
+        keys = keys.loc[~codes.duplicated()].reset_index(drop=True)
+        places, times = pd.factorize(pd.DatetimeIndex(paths[TIME]), sort=True)
+        taken = codes.to_numpy() * len(times) + places
+        if len(np.unique(taken)) < len(taken):
+            row = paths[pd.Series(taken, paths.index).duplicated()].iloc[0]
+            raise ValueError(
+                f"path {row[PATH]} of {row[ID]!r} has two values at {row[TIME]}: give the paths of "
+                "one forecast."
+            )
+        values = np.full(len(keys) * len(times), np.nan)
+        values[taken] = paths[alias].to_numpy("float64")
+        return cls(alias, keys, times, values.reshape(len(keys), len(times)))
+
+    def blocks(self, freq):
+        """Return the number of the block of each step, and the first time stamp of each block.
+
+        Args:
+            freq: pandas frequency, such as "D" or "W", whose periods are the blocks; an int, the
+                number of steps of a block; None for a single block.
+
+        Raises:
+            ValueError: If `freq` is neither.
+        """
+        if freq is None:
+            return np.zeros(len(self.times), int), self.times[:1]
+        if isinstance(freq, int | np.integer) and not isinstance(freq, bool) and freq > 0:
+            numbers = np.arange(len(self.times)) // freq
+            return numbers, self.times[::freq]
+        try:
+            periods = pd.Series(0, self.times).groupby(pd.Grouper(freq=freq)).ngroup()
+        except (TypeError, ValueError, AttributeError):
+            raise ValueError(
+                f"freq must be a pandas frequency, a number of steps or None, got {freq!r}."
+            ) from None
+        numbers, _ = pd.factorize(periods)
+        return numbers, self.times[np.flatnonzero(np.diff(numbers, prepend=-1))]
+
+
+def read_groups(by, names):
+    """Return the group of each series.
+
+    Args:
+        by: None for each series by itself; "all" for one group; a dict of series -> group; or a
+            frame with "unique_id" and one more column, the groups.
+        names: Array of the names of the series.
+
+    Raises:
+        ValueError: If a series has no group.
+    """
+    if by is None:
+        return np.asarray(names, object)
+    if isinstance(by, str):
+        if by != "all":
+            raise ValueError(f"by must be None, 'all', a dict or a frame, got {by!r}.")
+        return np.full(len(names), "all", object)
+    if isinstance(by, pd.DataFrame):
+        check_columns(by, ID)
+        if by.shape[1] != 2:
+            raise ValueError(
+                f"by must have two columns, unique_id and the groups, got {list(by.columns)}."
+            )
+        by = dict(zip(by[ID], by[by.columns.difference([ID])[0]], strict=True))
+    names = np.asarray(names, object)
+    missing = [name for name in pd.unique(names) if name not in by or pd.isna(by[name])]
+    if missing:
+        raise ValueError(f"{len(missing)} series have no group in by, {missing[0]!r} is the first.")
+    return np.array([by[name] for name in names], object)
+
+
+def over_paths(frame, quantiles, columns):
+    """Return quantiles over paths of some columns: one row per series, time and probability.
+
+    Args:
+        frame: DataFrame with "unique_id", perhaps "ds", "path", and the columns.
+        quantiles: Probabilities.
+        columns: Names of columns of numbers or time stamps.
+    """
+    keys = [name for name in (ID, TIME) if name in frame.columns and name not in columns]
+    levels = list(check_levels(quantiles))
+    groups = frame.groupby(keys, sort=False)[columns]
+    parts = [groups.quantile(level).assign(quantile=level).reset_index() for level in levels]
+    rows = pd.concat(parts, ignore_index=True)
+    order = frame[keys].drop_duplicates().reset_index(drop=True)
+    rows = order.merge(rows, on=keys, how="left")
+    return rows[[*keys, "quantile", *columns]]
 
 
 @takes_any_frame

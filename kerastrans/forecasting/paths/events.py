@@ -10,7 +10,7 @@ from narwhals.typing import IntoDataFrame, IntoDataFrameT
 from kerastrans.data.frames import ID, TIME
 from kerastrans.data.native_frames import takes_any_frame
 from kerastrans.evaluation.columns import PATH
-from kerastrans.forecasting.paths.table import PathTable, over_paths
+from kerastrans.forecasting.paths.aggregates import PathTable, over_paths
 from kerastrans.utils.validation import check_choice
 
 TIME_OF_EVENT = "time"

@@ -102,26 +102,14 @@ def from_pretrained(
     check_choice("trainable", trainable, TRAINABLE)
     check_column_names(past=past, future=future, joint=joint)
     check_positive_integers(lora_rank=lora_rank, prediction_length=prediction_length)
-    if "static" in options:
-        raise ValueError(
-            "from_pretrained takes no static covariates: published weights learn the effect of a "
-            "covariate from its changes within a series, and these never change."
-        )
-    for name in sorted(set(FIXED) & set(options)):
-        raise ValueError(f"from_pretrained takes no {name!r}: the published model sets it.")
+    _check_not_set(options)
     if not isinstance(model_options, dict | None):
         raise ValueError(f"model_options must be a dict of options, got {model_options!r}.")
     folder, card = resolve_checkpoint(source, revision)
     pretrained = load(folder).with_options(**model_options or {})
     if joint and not isinstance(pretrained, GroupedModel):
         raise ValueError(f"{pretrained.network.name} forecasts each series separately: no joint.")
-    longest = pretrained.max_context
-    if context_length is None:
-        context_length = pretrained.default_context
-    elif context_length == "max":
-        context_length = longest
-    check_positive_integers(context_length=context_length)
-    check_at_most(context_length=context_length, **{"the longest that it reads": longest})
+    context_length = _resolve_context(pretrained, context_length)
     covariates, num_channels = _covariates(past, future, categories or {}), len(joint) or 1
     model = pretrained.build(context_length, prediction_length, num_channels, covariates.sizes())
     if freq is not None:
@@ -141,6 +129,29 @@ def from_pretrained(
     if verbose:
         print(summary(card))
     return forecaster
+
+
+def _check_not_set(options):
+    """Raise ValueError for an argument of `Forecaster` that the published model sets."""
+    if "static" in options:
+        raise ValueError(
+            "from_pretrained takes no static covariates: published weights learn the effect of a "
+            "covariate from its changes within a series, and these never change."
+        )
+    for name in sorted(set(FIXED) & set(options)):
+        raise ValueError(f"from_pretrained takes no {name!r}: the published model sets it.")
+
+
+def _resolve_context(pretrained, context_length):
+    """Return the number of steps of the context, for None and "max" too."""
+    longest = pretrained.max_context
+    if context_length is None:
+        context_length = pretrained.default_context
+    elif context_length == "max":
+        context_length = longest
+    check_positive_integers(context_length=context_length)
+    check_at_most(context_length=context_length, **{"the longest that it reads": longest})
+    return context_length
 
 
 def _covariates(past, future, categories):

@@ -12,8 +12,7 @@ from kerastrans.forecasting.inference.preset_files import (
 )
 from kerastrans.models.pretrained.checkpoint import WEIGHTS
 from kerastrans.models.pretrained.shipped import FOLDER
-from kerastrans.utils.archives import unpack
-from kerastrans.utils.files import sha256_of
+from kerastrans.utils.files import sha256_of, unpack
 from kerastrans.utils.validation import suggest
 
 HUB = "hf://"  # prefix of names on the Hugging Face hub

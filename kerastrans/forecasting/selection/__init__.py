@@ -3,6 +3,5 @@
 from kerastrans.utils.lazy import names_of
 
 __getattr__, __dir__, __all__ = names_of(
-    __name__,
-    {"combination": ("combine",), "ensemble": ("Selected",), "search": ("select",), "tuning": ()},
+    __name__, {"combination": ("Selected", "combine"), "search": ("select",), "tuning": ()}
 )

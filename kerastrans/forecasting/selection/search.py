@@ -21,11 +21,10 @@ from kerastrans.forecasting.selection.candidates import (
     NAIVE,
     PRETRAINED,
     QUANTILES,
+    CandidateStore,
     train_candidate,
 )
-from kerastrans.forecasting.selection.combination import greedy_weights
-from kerastrans.forecasting.selection.ensemble import build_selected
-from kerastrans.forecasting.selection.store import CandidateStore
+from kerastrans.forecasting.selection.combination import build_selected, greedy_weights
 from kerastrans.forecasting.training.defaults import held_out_steps
 from kerastrans.forecasting.training.extra_steps import EXTRA_STEPS_SHARE
 from kerastrans.forecasting.training.time_limit import TimeLimit

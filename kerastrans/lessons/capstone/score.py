@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from kerastrans.lessons.capstone import rubric
+from kerastrans.lessons.capstone.rubric import Scorecard
 from kerastrans.lessons.capstone.sales import load_capstone, make_sales
-from kerastrans.lessons.capstone.scorecard import Scorecard
 
 ENDS = ("-lo-80", "-hi-80")
 
@@ -55,10 +55,7 @@ def score_capstone(
         None if value is ... else value
         for value in (forecast, export, promotion_effect, expected_skill)
     )
-    for name, value in (
-        ("promotion_effect", promotion_effect),
-        ("expected_skill", expected_skill),
-    ):
+    for name, value in (("promotion_effect", promotion_effect), ("expected_skill", expected_skill)):
         if value is not None and not isinstance(value, int | float | np.number):
             raise TypeError(f"{name}: expected a number, such as 0.1 for 10 %, got {value!r}.")
     frame, future = make_sales(), load_capstone()[1]

@@ -10,7 +10,7 @@ from kerastrans import heads
 from kerastrans.data.pivot import common_equivariance
 from kerastrans.data.scaling import WindowScaler
 from kerastrans.decoding.graph import history_input, inputs_of
-from kerastrans.heads.given_quantiles import GivenQuantiles
+from kerastrans.heads.quantile import GivenQuantiles
 from kerastrans.models.parts.forecast_graph import LEAST, equivariance_of, forecast_tensors
 from kerastrans.models.parts.projections import add
 from kerastrans.utils.model_files import without_optimizer

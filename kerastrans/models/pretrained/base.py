@@ -6,8 +6,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from kerastrans.heads.given_quantiles import GivenQuantiles
-from kerastrans.heads.quantile import CLOSE
+from kerastrans.heads.quantile import CLOSE, GivenQuantiles
 from kerastrans.models.pretrained.arrays import (
     as_levels,
     as_tasks,

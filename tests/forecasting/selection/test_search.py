@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kerastrans
-from kerastrans.forecasting.selection import candidates, ensemble, search
-from kerastrans.forecasting.selection.combination import greedy_weights
-from kerastrans.forecasting.selection.ensemble import Selected
+from kerastrans.forecasting.selection import candidates, combination, search
+from kerastrans.forecasting.selection.combination import Selected, greedy_weights
 from kerastrans.forecasting.training import loop, time_limit
 
 HORIZON = 6
@@ -165,7 +164,7 @@ def test_a_selection_ends_in_time_with_its_ensemble(monkeypatch, capsys):
         )
     monkeypatch.setattr(time_limit, "monotonic", lambda: now[0])
     monkeypatch.setattr(search.HoldoutScorer, "__call__", ticking(search.HoldoutScorer.__call__, 3))
-    monkeypatch.setattr(ensemble, "forecast_windows", ticking(ensemble.forecast_windows, 6))
+    monkeypatch.setattr(combination, "forecast_windows", ticking(combination.forecast_windows, 6))
     names = (("nlinear", False, 0), ("nlinear", True, 1), ("nlinear", True, 2))
     monkeypatch.setattr(search, "CANDIDATES", names)
     selected = kerastrans.select(weekly(400), HORIZON, time_limit=100)

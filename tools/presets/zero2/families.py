@@ -10,8 +10,8 @@ regime-switching mean reversion after Moroshan et al. (2025), TempoPFN; causal m
 import numpy as np
 from scipy.signal import lfilter
 
-from kerastrans.datasets.synthetic import GENERATORS
-from kerastrans.datasets.synthetic_parts import (
+from tools.presets.synthetic import (
+    GENERATORS,
     NUM_HARMONICS,
     fill,
     line,

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kerastrans.datasets.synthetic import synthetic_series
+from tools.presets.synthetic import synthetic_series
 from tools.presets.zero2.families import draw_series
 from tools.presets.zero2.strata import draw_span
 from tools.presets.zero_windows import make

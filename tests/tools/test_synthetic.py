@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from kerastrans.datasets import synthetic
-from kerastrans.datasets.synthetic import GENERATORS, synthetic_series
+from tools.presets import synthetic
+from tools.presets.synthetic import GENERATORS, synthetic_series
 
 
 @pytest.mark.parametrize("name", GENERATORS)
@@ -39,7 +39,7 @@ def test_counts_are_whole_and_not_negative():
 def test_a_trend_is_seen_in_its_span():
     """The same share of a short span and of a long one is above the remainder."""
     rng = np.random.default_rng(0)
-    from kerastrans.datasets.synthetic_parts import line
+    from tools.presets.synthetic import line
 
     short, long = line(rng, 400, 20, np.full(400, 20)), line(rng, 400, 500, np.full(400, 500))
     ranges = [np.median(np.ptp(x, axis=1)) for x in (short, long)]
