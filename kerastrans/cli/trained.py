@@ -76,10 +76,8 @@ def load_with_data(options, once=False):
         forecaster = load_forecaster(options, frame, once)
     else:
         forecaster = load_forecaster(options)
-        covariates, ahead = (
-            [*forecaster.config.past, *forecaster.config.future],
-            forecaster.config.future,
-        )
+        config = forecaster.config
+        ahead, covariates = config.future, [*config.past, *config.future]
         frame = read_series(options.data, options, covariates, like=forecaster.read_as)
         if fills:
             frame, rows = _without_empty_rows(frame, options, covariates, ahead)
@@ -94,6 +92,8 @@ def load_with_data(options, once=False):
             ahead["freq"] = forecaster.fitted.freq
         known["future"] = read_series(options.future, options, forecaster.config.future, **ahead)
     if rows is not None:
+        import pandas as pd
+
         known["future"] = pd.concat([rows, known["future"]])
     return forecaster, frame, known
 

@@ -9,7 +9,7 @@ from kerastrans.data.batches import make_batches
 from kerastrans.data.covariates import KINDS
 from kerastrans.data.missing import FILLS, last_rows, last_values
 from kerastrans.data.panel import Panel
-from kerastrans.data.scaling import WindowScaler, excess_of_equal
+from kerastrans.data.scaling import WindowScaler
 from kerastrans.data.series_scales import series_scales
 from kerastrans.utils.validation import check_choice, check_positive_integers
 
@@ -132,16 +132,18 @@ class Windows:
 
         Returns:
             Dict of arrays: "history" `(windows, context_length, num_channels)`, float64, NaN where
-            missing; the additional inputs; and "typical", see `typical_of`, 0 for contexts that
-            are not nearly constant.
+            missing; the additional inputs; and "typical", see `typical_of`, 0 for contexts without
+            equal or missing neighbours.
         """
         numbers = np.arange(len(self))[chosen]
         inputs = self._batch(np, list(self._tables.values()), numbers, is_training=None)
         inputs = inputs if isinstance(inputs, dict) else {self.history: inputs}
         inputs["history"] = inputs.pop(self.history)
-        equal = excess_of_equal(inputs["history"])
-        needed = (equal > 0).any(axis=(1, 2))
-        inputs["typical"] = np.zeros_like(equal)
+        # A context is nearly constant only if neighbours are equal or missing; that of a member of
+        # an ensemble may be a part of this one.
+        steps = np.diff(inputs["history"], axis=1)
+        needed = ((steps == 0) | np.isnan(steps)).any(axis=(1, 2))
+        inputs["typical"] = np.zeros((len(needed), 1, self.panel.num_channels))
         if needed.any():
             inputs["typical"][needed] = self.typical_of(numbers[needed])
         return inputs

@@ -91,26 +91,6 @@ class StandardScaler:
         return cls(np.asarray(config["mean"]), np.asarray(config["std"]))
 
 
-def excess_of_equal(seen, xp=np):
-    """Return by how much equal neighbours exceed others in contexts, from -1 to 1.
-
-    Args:
-        seen: Array or tensor `(batch, time, num_channels)`, NaN for missing values.
-        xp: Module that computes, as in `WindowScaler.least_scale`.
-
-    Returns:
-        `(batch, 1, num_channels)`; 1 if no two neighbours are known.
-
-    Example:
-        >>> excess_of_equal(np.array([[[3.0], [3.0], [3.0], [4.0], [4.0]]])).item()
-        0.5
-    """
-    same = xp.where(seen[:, 1:] == seen[:, :-1], 1.0, 0.0)  # NaN equals nothing
-    both = xp.where(xp.isnan(seen[:, 1:] - seen[:, :-1]), 0.0, 1.0)
-    pairs, same = (xp.sum(x, axis=1, keepdims=True) for x in (both, same))
-    return xp.where(pairs > 0.0, 2.0 * same / xp.maximum(pairs, 1.0) - 1.0, 1.0)
-
-
 @dataclass(frozen=True)
 class WindowScaler:
     """Scaling of each window with statistics of the observed values of its context.
@@ -198,7 +178,10 @@ class WindowScaler:
         more = 1.0 / xp.maximum(number, 1.0) - 1.0 / min(self.enough, seen.shape[1])
         least = xp.maximum(more, 0.0) * xp.where(level > 0.0, self.share * level, self.size)
         if typical is not None:
-            equal = excess_of_equal(seen, xp)
+            same = xp.where(seen[:, 1:] == seen[:, :-1], 1.0, 0.0)  # NaN equals nothing
+            both = xp.where(xp.isnan(seen[:, 1:] - seen[:, :-1]), 0.0, 1.0)
+            pairs, same = (xp.sum(x, axis=1, keepdims=True) for x in (both, same))
+            equal = xp.where(pairs > 0.0, 2.0 * same / xp.maximum(pairs, 1.0) - 1.0, 1.0)
             most = xp.where(equal > 0.0, equal * typical, 0.0)
             least = xp.maximum(least, most / xp.sqrt(number + 1.0))
         others = xp.where(level > 0.0, self.still * level, self.zero)

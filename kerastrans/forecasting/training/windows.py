@@ -18,7 +18,7 @@ from kerastrans.forecasting.inference.reader import report_faults
 from kerastrans.forecasting.inference.serialization import write_arguments
 from kerastrans.forecasting.inference.windows import windows_of
 from kerastrans.forecasting.training.defaults import thin_windows
-from kerastrans.heads.point_error import RELATIVE
+from kerastrans.heads.point import RELATIVE
 from kerastrans.models.parts.forecast_graph import equivariance_of
 
 # Fields of a `Training` that decide when it ends and what is kept, not what it learns.
