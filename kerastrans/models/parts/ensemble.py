@@ -59,7 +59,7 @@ def build_ensemble(members, levels=None, name="ensemble"):
         >>> members = [Member(zoo.build("last_value", n, 3, 1), WindowScaler()) for n in (2, 5)]
         >>> model = build_ensemble(members)
         >>> sorted(model.input), model.output_shape
-        (['history', 'least_scale'], (None, 3, 1))
+        (['history', 'least_scale_0', 'least_scale_1'], (None, 3, 1))
 
     Source: Vincent (1912), averages of quantiles; Lichtendahl, Grushka-Cockayne, Winkler (2013);
     Oreshkin et al. (2020), section 3.4, the median.
@@ -96,7 +96,8 @@ def _forecast_of(member, number, inputs):
     # A copy that is not compiled and has its own name: names are unique within a model.
     model = without_optimizer(member.model, f"{member.model.name}_{number}")
     own = {"history": inputs["history"]}
-    own |= {name: x for name, x in inputs.items() if name == LEAST}
+    if (least := f"{LEAST}_{number}") in inputs:
+        own[LEAST] = inputs[least]
     own |= {x.name: _part_of(inputs[x.name], x.shape) for x in inputs_of(model)[1:]}
     return forecast_tensors(model, member.scaler, own, member.fill)
 
@@ -148,9 +149,10 @@ def _shapes(members):
             widths[name] = max(tensor.shape[-1], widths.get(name, 0))
     lengths = dict.fromkeys(("history", "past_covariates"), (steps,))
     lengths["future_covariates"] = (steps + members[0].model.output_shape[1],)
-    for member in members:
+    for number, member in enumerate(members):
         if not member.scaler.is_identity:
-            lengths[LEAST], widths[LEAST] = (1,), widths["history"]
+            least = f"{LEAST}_{number}"
+            lengths[least], widths[least] = (1,), widths["history"]
     return {name: (*lengths.get(name, ()), width) for name, width in widths.items()}
 
 

@@ -1,8 +1,9 @@
 """The graph around a model, from raw histories to a forecast in the units of the series."""
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 
 import keras
+import numpy as np
 from keras import ops
 
 from kerastrans import heads
@@ -117,9 +118,25 @@ class Unscaling(keras.layers.Layer):
 
 
 def least_inputs(model):
-    """Return a dict of the names of a model's inputs for least scales -> their `WindowScaler`."""
-    names = [x.name for x in model.inputs if x.name.startswith((LEAST, "typical_"))]  # of old files
-    return dict.fromkeys(names, scalings(model)[0].scaler) if names else {}
+    """Return a dict of the names of a model's inputs for least scales -> `LastSteps`."""
+    layers = {layer.name: layer for layer in scalings(model)}
+    found = {}
+    for name in [x.name for x in model.inputs if x.name.startswith((LEAST, "typical_"))]:
+        layer = layers.get(f"{name}_scaling", next(iter(layers.values())))  # in old files the first
+        found[name] = LastSteps(layer.scaler, keras.tree.flatten(layer.input)[0].shape[1])
+    return found
+
+
+@dataclass(frozen=True)
+class LastSteps:
+    """Scaler of the last steps of a window, such as those that a member of an ensemble reads."""
+
+    scaler: WindowScaler
+    steps: int
+
+    def least_scale(self, seen, typical=None, xp=np):
+        """See `WindowScaler.least_scale`."""
+        return self.scaler.least_scale(seen[:, seen.shape[1] - self.steps :], typical, xp)
 
 
 def scalings(model):
@@ -162,8 +179,9 @@ def forecast_tensors(model, scaler, inputs, fill=None):
     if scaler.is_identity and sees_missing and fill is None:
         scaled, center, scale = history, None, None
     else:
-        layer = WindowScaling(**asdict(scaler), fill=not sees_missing, gaps=fill)
         least = inputs.get(LEAST)
+        options = {} if least is None else {"name": f"{least.name}_scaling"}
+        layer = WindowScaling(**asdict(scaler), fill=not sees_missing, gaps=fill, **options)
         scaled, center, scale = layer(history) if least is None else layer(history, least)
     own = {symbol.name: scaled}
     own |= {x.name: inputs[x.name] for x in inputs_of(model)[1:]}
