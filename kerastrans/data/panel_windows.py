@@ -142,7 +142,7 @@ class Windows:
         # A context is nearly constant only if neighbours are equal or missing; that of a member of
         # an ensemble may be a part of this one.
         steps = np.diff(inputs["history"], axis=1)
-        needed = ((steps == 0) | np.isnan(steps)).any(axis=(1, 2))
+        needed = ((steps == 0) | np.isnan(steps)).any(axis=(1, 2)) | (steps.shape[1] == 0)
         inputs["typical"] = np.zeros((len(needed), 1, self.panel.num_channels))
         if needed.any():
             inputs["typical"][needed] = self.typical_of(numbers[needed])

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+
 from kerastrans.data.panel import Panel
 from kerastrans.data.parquet import list_partitions, read_partition
 from kerastrans.data.series_scales import learn_scales
@@ -73,13 +75,17 @@ class TrainingData:
             reader, panel = Reader.first(config, frame, static, freq, lambda x: hold_out(x).of_all)
             held_out = hold_out(panel.lengths)
             config = resolve_config(config, panel, held_out.of_all)
-            ends = panel.cuts_without_last(held_out.of_all)
-            scaler = learn_scales(config.scaler, panel, ends, config.context_length)
-            reader = reader.with_config(config.changed(scaler=scaler))
+            reader = reader.with_config(config)
         else:
             reader, panel = Reader.like(state).read_further(frame, static, freq)
             held_out = hold_out(panel.lengths)
         panel = reader.without_short(panel)
+        if state is None:
+            ends = panel.cuts_without_last(held_out.of_all)
+            if held_out.share < 1:
+                ends = np.where(held_out.chosen(config.seed, 0, len(panel)), panel.begins, ends)
+            scaler = learn_scales(config.scaler, panel, ends, config.context_length)
+            reader = reader.with_config(config.changed(scaler=scaler))
         panels = Partitions(files, reader, static, panel) if files else [panel]
         return cls(reader, panels, held_out, read_validation(reader, panel, validation, static))
 

@@ -45,6 +45,13 @@ class HeldOut:
         """Number of last steps that are held out of every series."""
         return self.steps if self.share == 1 else 0
 
+    def chosen(self, seed, number, count):
+        """Return which of the `count` series of panel `number` it is held out of, bools."""
+        if self.share == 1:
+            return np.full(count, self.steps > 0)
+        order = np.random.default_rng([seed, number]).permutation(count)
+        return order < round(self.share * count)
+
 
 def held_out_steps(lengths, prediction_length):
     """Return the number of last steps to hold out of each series.

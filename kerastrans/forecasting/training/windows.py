@@ -12,6 +12,7 @@ from kerastrans import heads
 from kerastrans.data.batches import Endless
 from kerastrans.data.parquet import stream_batches
 from kerastrans.data.sampling import window_weights
+from kerastrans.data.scaling import WindowScaler
 from kerastrans.data.window_index import training_cuts
 from kerastrans.forecasting.inference.losses import loss_of
 from kerastrans.forecasting.inference.reader import report_faults
@@ -107,11 +108,7 @@ class TrainingWindows:
 
     def is_held_out(self, number, count):
         """Return which of the `count` series of a panel are monitored, bools `(count,)`."""
-        held_out = self.data.held_out
-        if held_out.share == 1:
-            return np.full(count, held_out.steps > 0)
-        order = np.random.default_rng([self.config.seed, number]).permutation(count)
-        return order < round(held_out.share * count)
+        return self.data.held_out.chosen(self.config.seed, number, count)
 
     def is_trained(self, number, panel):
         """Return which series of a panel are trained on, bools: not those held out as a whole."""
@@ -207,7 +204,9 @@ class TrainingWindows:
 
     def facts(self):
         """Return all that decides these windows, ready for JSON, see `Checkpoint`."""
-        config = write_arguments(self.config.arguments() | {"model": self.config.name})
+        scaler = self.config.scaler
+        given = {"model": self.config.name, "scaler": WindowScaler(scaler.kind, scaler.season)}
+        config = write_arguments(self.config.arguments() | given)  # the data decide what is learnt
         return {
             **{name: value for name, value in config.items() if name != "training"},
             **{name: x for name, x in asdict(self.training).items() if name not in ENDS},

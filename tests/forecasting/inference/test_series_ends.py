@@ -209,15 +209,15 @@ def test_published_weights_keep_their_coverage_in_an_outage():
     """Random walks: 80 % at 0, 1, 5 and 20 missing values (81, 71, 31 and 17 % before)."""
     random = np.random.default_rng(1)
     times = pd.date_range("2024-01-01", periods=200)
-    walks = random.normal(size=(100, 200)).cumsum(axis=1)
+    walks = random.normal(size=(400, 200)).cumsum(axis=1)
     zero = kerastrans.from_pretrained("kerastrans_zero_2", 3, verbose=False, alias="zero")
     inside = []
     for count in (0, 1, 5, 20):
         known = walks[:, :-3].copy()
         known[:, len(times) - 3 - count :] = np.nan
-        names = np.repeat([f"s{i:03}" for i in range(100)], 197)
-        frame = pd.DataFrame({"unique_id": names, "ds": np.tile(times[:-3], 100)})
+        names = np.repeat([f"s{i:03}" for i in range(400)], 197)
+        frame = pd.DataFrame({"unique_id": names, "ds": np.tile(times[:-3], 400)})
         rows = zero.predict(frame.assign(y=known.ravel()), levels=[80])
-        low, high = (rows[f"zero-{x}-80"].to_numpy().reshape(100, 3) for x in ("lo", "hi"))
+        low, high = (rows[f"zero-{x}-80"].to_numpy().reshape(400, 3) for x in ("lo", "hi"))
         inside.append(((walks[:, -3:] >= low) & (walks[:, -3:] <= high)).mean())
     assert min(inside) > inside[0] - 0.08, inside

@@ -134,7 +134,11 @@ def test_fit_and_calibrate_store_what_a_file_holds(tmp_path):
     assert forecaster.fitted.dependence is not learnt
     forecaster.save(tmp_path / "saved")
     loaded = Forecaster.load(tmp_path / "saved")
-    pd.testing.assert_frame_equal(loaded.simulate(FRAME), forecaster.simulate(FRAME))
+    pd.testing.assert_frame_equal(
+        loaded.simulate(FRAME),
+        forecaster.simulate(FRAME),
+        atol=1e-5,  # of values up to 34
+    )
     assert forecaster.fit(FRAME, epochs=1, verbose=0).fitted.dependence is None
     assert forecaster.clone().fitted is None
 
