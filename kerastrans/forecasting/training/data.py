@@ -80,7 +80,7 @@ class TrainingData:
             reader, panel = Reader.like(state).read_further(frame, static, freq)
             held_out = hold_out(panel.lengths)
         panel = reader.without_short(panel)
-        if state is None:
+        if state is None and len(panel):
             ends = panel.cuts_without_last(held_out.of_all)
             if held_out.share < 1:
                 ends = np.where(held_out.chosen(config.seed, 0, len(panel)), panel.begins, ends)
