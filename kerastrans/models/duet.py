@@ -160,7 +160,7 @@ def build_duet_model(
     if num_channels > 1:
         mask = ChannelMask(draw_always, name="similar_channels")(raw)
         for i in range(num_blocks):
-            name = f"encoder_{i}"
+            block = f"encoder_{i}"
             x = transformer_encoder(
                 x,
                 num_heads=num_heads,
@@ -171,8 +171,8 @@ def build_duet_model(
                 activation=activation,
                 layer_norm_epsilon=TORCH_EPSILON,
                 kernel_initializer=FanInUniform,
-                self_attention=lambda x, name=name: attend(x, f"{name}_self_attention"),
-                name=name,
+                self_attention=lambda x, block=block: attend(x, f"{block}_self_attention"),
+                name=block,
             )
         x = layers.LayerNormalization(epsilon=TORCH_EPSILON, dtype=dtype)(x)
     x = dense(prediction_length * head.size, dtype=dtype, name="head")(x)
