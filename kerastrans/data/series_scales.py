@@ -1,4 +1,4 @@
-"""What windows are measured by if they say little: their whole series, and other windows."""
+"""Scales for windows of few or equal values, from their whole series and from other windows."""
 
 from dataclasses import replace
 
@@ -7,6 +7,8 @@ import numpy as np
 from kerastrans.data.scaling import ENOUGH, WindowScaler
 from kerastrans.data.time.seasons import season_of
 
+MAX_READS = 8  # of all rows; for more ends than that, each series is read once, which takes a loop
+_CHUNK = 2**22  # number of rows that are copied at once
 _MAX_WINDOWS = 4096  # number of windows whose scales are compared
 
 
@@ -38,15 +40,45 @@ def series_scales(panel, series, ends, kind="deviation"):
     # Each distinct pair of a series and an end is measured once; one number identifies a pair.
     size = len(panel.values) + 1
     pairs, places = np.unique(series * size + ends, return_inverse=True)
-    numbers, firsts = np.unique(pairs // size, return_index=True)
-    lengths = pairs % size - panel.begins[pairs // size]
+    begins, ends = panel.begins[pairs // size], pairs % size
+    lengths = ends - begins
     scales = np.zeros((len(pairs), panel.num_channels))
+    if (total := lengths.sum()) <= MAX_READS * len(panel.values):
+        known = np.flatnonzero(lengths > 0)
+        for part in np.array_split(known, -(-total // _CHUNK)) if len(known) else ():
+            scales[part] = _scales_between(panel.values, begins[part], ends[part], kind)
+        return scales, places
+    numbers, firsts = np.unique(pairs // size, return_index=True)
     for number, first, last in zip(numbers, firsts, [*firsts[1:], len(pairs)], strict=True):
         begin, counts = panel.begins[number], lengths[first:last]
         if (length := counts[-1]) > 0:
             found = _expanding_scales(panel.values[begin : begin + length], kind)
             scales[first:last][counts > 0] = found[counts[counts > 0] - 1]
     return scales, places
+
+
+def _scales_between(values, begins, ends, kind):
+    """Return the scale of the rows from each begin to each end, `(parts, num_channels)`."""
+    lengths = ends - begins
+    firsts = np.cumsum(lengths) - lengths
+    values = values[np.repeat(begins - firsts, lengths) + np.arange(lengths.sum())]
+    if kind == "change":
+        values = np.abs(np.diff(values, axis=0, prepend=np.nan))
+        values[firsts] = np.nan
+    known = ~np.isnan(values)
+    if kind == "deviation":
+        rows = np.where(known, np.arange(len(values))[:, None], len(values) - 1)
+        origins = np.take_along_axis(values, np.minimum.reduceat(rows, firsts), axis=0)
+        values = values - np.repeat(origins, lengths, axis=0)
+    values = np.where(known, values, 0.0)
+    units = np.maximum.reduceat(np.abs(values), firsts)
+    units = np.maximum(units, np.finfo("float64").tiny)
+    values /= np.repeat(units, lengths, axis=0)
+    counts = np.maximum(np.add.reduceat(known.astype("float64"), firsts), 1.0)
+    if kind != "deviation":
+        return np.add.reduceat(np.abs(values), firsts) / counts * units
+    mean, square = (np.add.reduceat(values**n, firsts) / counts for n in (1, 2))
+    return np.sqrt(np.maximum(square - mean**2, 0.0)) * units
 
 
 def _expanding_scales(values, kind):

@@ -15,8 +15,10 @@ MEASURES = {
 
 
 @pytest.mark.parametrize("kind", MEASURES)
+@pytest.mark.parametrize("most", [8, 0])  # the rows before each end, or each series once
 @pytest.mark.filterwarnings("ignore:Mean of empty slice:RuntimeWarning")
-def test_series_scales_use_all_rows_before_the_end(kind):
+def test_series_scales_use_all_rows_before_the_end(kind, most, monkeypatch):
+    monkeypatch.setattr("kerastrans.data.series_scales.MAX_READS", most)
     lengths = [3, 400, 40, 41, 7, 90]
     frame = long_frame(lengths)
     frame.loc[frame.sample(frac=0.2, random_state=0).index, "y"] = np.nan
