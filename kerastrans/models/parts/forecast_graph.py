@@ -120,8 +120,9 @@ class Unscaling(keras.layers.Layer):
 def least_inputs(model):
     """Return a dict of the names of a model's inputs for least scales -> `LastSteps`."""
     layers = {layer.name: layer for layer in scalings(model)}
+    names = [x.name for x in model.inputs if x.name.startswith((LEAST, "typical_"))]
     found = {}
-    for name in [x.name for x in model.inputs if x.name.startswith((LEAST, "typical_"))]:
+    for name in names if layers else ():
         layer = layers.get(f"{name}_scaling", next(iter(layers.values())))  # in old files the first
         found[name] = LastSteps(layer.scaler, keras.tree.flatten(layer.input)[0].shape[1])
     return found

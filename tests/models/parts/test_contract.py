@@ -69,6 +69,10 @@ def test_a_model_may_leave_sizes_open():
             "mine: inputs are named history, position, past_covariates, .*, got 'weather'",
         ),
         (
+            lambda: make(typical_load=(1, 2)),
+            "mine: inputs are named history, position, past_covariates, .*, got 'typical_load'",
+        ),
+        (
             lambda: make(future_covariates=(8, 3)),
             r"'future_covariates' must have the shape \(batch, 12, any\), got \(batch, 8, 3\)",
         ),
