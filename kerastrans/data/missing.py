@@ -76,6 +76,26 @@ def count_missing_ends(history, is_shared, xp=np):
     return xp.where(ends > 0, length - ends, 0 * ends)
 
 
+def after_missing_ends(outputs, gaps, xp=np):
+    """Return forecasts from the last known values as those of the steps after the last rows.
+
+    Args:
+        outputs: `(batch, prediction_length, num_channels, ...)`.
+        gaps: Numbers that `count_missing_ends` returned.
+        xp: Module that computes: NumPy or `keras.ops`.
+
+    Returns:
+        Array like `outputs`, whose last steps, as many as are missing, are NaN.
+
+    Example:
+        >>> after_missing_ends(np.array([[[1.0], [2.0]]]), np.array([[[1]]])).ravel()
+        array([ 2., nan])
+    """
+    steps = outputs.shape[1]
+    gaps = xp.reshape(gaps, (*xp.shape(gaps), *[1] * (len(outputs.shape) - 3)))
+    return move_steps(outputs, xp.minimum(gaps, steps), steps, xp, is_later=False)
+
+
 def move_steps(x, steps, most, xp=np, *, is_later=True):
     """Move arrays `(batch, time, ...)` along time by a number of steps that differs by row.
 

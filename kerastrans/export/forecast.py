@@ -9,7 +9,7 @@ import numpy as np
 from keras import ops
 
 from kerastrans import heads
-from kerastrans.data.missing import count_missing_ends, move_steps
+from kerastrans.data.missing import after_missing_ends, count_missing_ends, move_steps
 from kerastrans.decoding.cached_decoder import cached_decoder
 from kerastrans.decoding.graph import (
     history_input,
@@ -146,7 +146,7 @@ def forecast_of(
     )
     columns = dict.fromkeys(bound_inputs(bounds), Input((prediction_length, 1)))
     inputs = {**encoder.inputs, **columns}
-    # Only channels that are forecast alone, from their history alone, end each for itself.
+    # Each channel has its own end if its forecast depends on nothing but its own history.
     timed = [name for name, x in inputs.items() if x.length is not None or name == "position"]
     is_shared = encodings.mixes_channels or len(timed) > 1 or columns or encoder.calendar
     facts = {**describe(model, head, inputs, prediction_length), "short": short}
@@ -183,7 +183,9 @@ def forecast_of(
         if widths is not None:
             outputs |= widths.bounds(head, parameters, scale, given, limit)
         outputs = masked(outputs, seen, fits)
-        return {name: _after_last_row(x, gaps) for name, x in outputs.items()} if moves else outputs
+        if not moves:
+            return outputs
+        return {name: after_missing_ends(x, gaps, ops) for name, x in outputs.items()}
 
     facts |= encoder.describe()
     metadata = metadata or {}
@@ -192,13 +194,6 @@ def forecast_of(
         raise ValueError(f"metadata must not replace {replaced}, which describe the file.")
     facts |= metadata
     return Forecast(function, inputs, batch_size, facts, decodes)
-
-
-def _after_last_row(x, gaps):
-    """Return the outputs of the steps after the last rows of histories, NaN where not forecast."""
-    steps = x.shape[1]
-    gaps = ops.reshape(gaps, (*ops.shape(gaps), *[1] * (len(x.shape) - 3)))
-    return move_steps(x, ops.minimum(gaps, steps), steps, ops, is_later=False)
 
 
 def _functional(model):

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from kerastrans import heads
-from kerastrans.data.missing import count_missing_ends, move_steps
+from kerastrans.data.missing import after_missing_ends, count_missing_ends, move_steps
 from kerastrans.data.pivot import pivot_windows
 from kerastrans.decoding.graph import inputs_of
 from kerastrans.forecasting.conformal.offsets import windows_needed
@@ -301,7 +301,9 @@ def forecast_outputs(state, inputs):
     bounds = [inputs[x] if x in columns else bound for x, bound in names]
     inputs = {name: array for name, array in inputs.items() if name not in columns}
     outputs = state.output(*bounds).outputs(forecast_arrays(state, inputs)[0])
-    return {name: _after_last_row(x, gaps) for name, x in outputs.items()}
+    if not gaps.any():
+        return outputs
+    return {name: after_missing_ends(x, gaps) for name, x in outputs.items()}
 
 
 def _moved(state, inputs, columns):
@@ -325,15 +327,6 @@ def _moved(state, inputs, columns):
     if "position" in inputs:
         inputs["position"] = inputs["position"] - gaps[:, 0, 0]
     return inputs, gaps
-
-
-def _after_last_row(outputs, gaps):
-    """Return the outputs of the steps after the last rows of histories, NaN where not forecast."""
-    if not gaps.any():
-        return outputs
-    steps = outputs.shape[1]
-    gaps = gaps.reshape(*gaps.shape, *[1] * (outputs.ndim - 3))
-    return move_steps(outputs, np.minimum(gaps, steps), steps, is_later=False)
 
 
 def forecasts_of(state, windows, parameters, scale):
