@@ -206,7 +206,7 @@ class WindowScaler:
         return center, xp.where(scale > 0.0, scale, unit)
 
     def settled(self, seen, center, scale, xp=np, least=0.0):
-        """Return centre and scale of forecasts: the value and 0 where a context is a constant.
+        """Return centre and scale of forecasts: the value and 0 for a context that is a constant.
 
         It is one if `enough` values are known, or as many as the context has, all are equal, and
         the least scale is 0.

@@ -117,7 +117,7 @@ class Dependence:
         Args:
             names: Names of the series to draw; those that were not learnt are independent.
             num_paths: int, number of draws.
-            seed: int, or tuple of ints, the first of which is the seed of the factors.
+            seed: int, or tuple of ints; the first one is the seed of the factors.
             first: int, or ints `(series,)`, number of the first step of each series on the clock.
             stream: Tuple of ints, for other draws with the same seed.
         """

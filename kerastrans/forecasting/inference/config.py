@@ -147,7 +147,7 @@ class Config:
 
     @property
     def mixes_channels(self):
-        """Whether the forecast of a channel may depend on others; of a custom model it may."""
+        """True if the forecast of a channel may depend on others, as in any custom model."""
         return self.architecture is None or registry.info(self.architecture).mixes_channels
 
     @property

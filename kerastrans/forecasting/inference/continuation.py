@@ -26,8 +26,8 @@ class Continuation:
         dependence: `Dependence` of the errors of the model.
         forecast: Function from a state, inputs and `Windows` to `Forecasts`.
         static: Frame of static covariates, for intervals by one of its columns.
-        draws: int, number of values that are drawn from each forecast after a path. The first one
-            continues the path: the others cost no forecast, but their steps are no path.
+        draws: int, number of values that are drawn from each forecast after a path. Only the first
+            one continues the path; the others cost no further forecast.
         first: `Forecasts` of the windows by the model, if they are known.
     """
 
