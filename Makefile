@@ -13,13 +13,15 @@ DIFFERS = tests/layers tests/models/layers tests/decoding tests/heads tests/data
 MODELS = tests/contract tests/models
 FORECASTING = tests/forecasting tests/cli
 SLOW = "slow and not exhaustive"
+# Pages that name all architectures or heads.
+NAMED = README.md docs/index.md docs/parts.md docs/guide/choose-a-model.md docs/how/heads.md
 
 # Where this is set, each of the many processes would compile TensorFlow's modules anew: 10 s.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: browser explorer explorer-check contract demo test test-all test-data test-tensorflow \
+.PHONY: browser changes explorer explorer-check contract demo generate test test-all test-data test-tensorflow \
 	test-models test-forecasting test-others test-jax test-torch parity parity-table presets runtimes lattice \
-	mutations notebooks changed-notebooks docs \
+	fuzz mutations notebooks changed-notebooks docs \
 	docs-accessibility pictures lint types format release-check clean
 
 demo: $(INSTALLED)
@@ -103,6 +105,11 @@ parity-table: $(INSTALLED)
 lattice: $(INSTALLED)
 	KERAS_BACKEND=tensorflow $(BIN)/python -m tools.checks.lattice
 
+# Random forecasters, whose forecasts must not change with their data: seconds for each. Those in
+# benchmarks/results/fuzz.csv are not drawn again.
+fuzz: $(INSTALLED)
+	KERAS_BACKEND=jax $(BIN)/python -m tools.checks.fuzz --minimise --models 100 --seed $(or $(SEED),0)
+
 mutations: $(INSTALLED)
 	KERAS_BACKEND=jax $(BIN)/python -m tools.checks.mutations
 
@@ -141,6 +148,19 @@ pictures: $(INSTALLED)
 	KERAS_BACKEND=jax $(BIN)/python -m tools.site.draw_forecasts
 	KERAS_BACKEND=jax $(BIN)/python -m tools.site.draw_explanation
 	KERAS_BACKEND=jax $(BIN)/python -m tools.site.draw_front_page
+
+# What follows from the names of architectures, heads and fields: stubs, counts, tables, and the
+# pictures that are missing.
+generate: $(INSTALLED)
+	$(BIN)/python -m tools.checks.stubs
+	$(BIN)/python -m tools.tables.readme $(NAMED)
+	KERAS_BACKEND=jax $(BIN)/python -m tools.site.draw_graphs --missing
+	KERAS_BACKEND=jax $(BIN)/python -m tools.site.draw_forecasts --missing
+
+# A field of `Training`, a head and an architecture, each made in a worktree of its own: which places
+# are touched by hand, and whether a test fails without each. CHANGES=head makes this one.
+changes: $(INSTALLED)
+	KERAS_BACKEND=jax $(BIN)/python -m tools.checks.changes $(CHANGES)
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .

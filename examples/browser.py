@@ -12,7 +12,7 @@ Accelerator: None
 
 A forecast in the browser needs no server, and the numbers never leave the visitor's machine.
 kerastrans exports a forecaster as one ONNX file that takes the raw history and returns the
-forecast, so that the page needs no scaling code. It requires `pip install "kerastrans[onnx]"`.
+forecast, so that the page needs no scaling code. It requires `pip install ".[onnx]"`.
 
 How far this is tested: the page runs in a headless Chromium with onnxruntime-web 1.30, and its
 forecast equals that of Python (`tests/examples/test_browser.py`). Other browsers were not tried.

@@ -48,7 +48,7 @@ the origin and the licence of the weights. Read there which data they were train
 score on such series is meaningless.
 """
 
-forecasters = {"zero-shot": kerastrans.from_pretrained("kerastrans_zero", STEPS, CONTEXT)}
+forecasters = {"zero-shot": kerastrans.from_pretrained("kerastrans_zero_2", STEPS, CONTEXT)}
 
 """
 ## Fine-tuning
@@ -61,7 +61,7 @@ training data.
 epochs, stride = (1, 24) if SMALL else (3, 6)
 for trainable in ("all", "lora"):
     forecaster = kerastrans.from_pretrained(
-        "kerastrans_zero",
+        "kerastrans_zero_2",
         STEPS,
         CONTEXT,
         trainable=trainable,

@@ -15,7 +15,7 @@ learn little. A single model for all series takes minutes, and can forecast a se
 week. This example creates 50,000 daily series of sales, trains one model on them, and forecasts
 them all, with one file at a time in memory.
 
-It requires Parquet: `pip install "kerastrans[scale]"`. All series are synthetic, so the scores do
+It requires Parquet: `pip install ".[scale]"`. All series are synthetic, so the scores do
 not show how accurate the model is on your data.
 """
 

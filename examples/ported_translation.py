@@ -14,7 +14,7 @@ The chapter on the Transformer of ["Dive into Deep Learning"](
 https://d2l.ai/chapter_attention-mechanisms-and-transformers/transformer.html) builds an encoder and
 a decoder from classes, hides padding by the length of the sentence, and decodes greedily. With
 `KERASTRANS_DATA_DIR` the pairs are sentences of Tatoeba as in the book; without it, numbers written
-out in words. This example requires `pip install "kerastrans[text]"`.
+out in words. This example requires `pip install ".[text]"`.
 """
 
 import os

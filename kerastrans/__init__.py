@@ -3,13 +3,13 @@
 import importlib
 import sys
 
-from kerastrans.utils.lazy import Later, names_of
+from kerastrans.utils.lazy import Later, names_of, use_only_backend
 from kerastrans.version import __version__ as __version__
 
 _HOMES = {
     "data": (),
     "datasets": (),
-    "decoding.generation": ("generate", "generate_tokens"),
+    "decoding.generation": ("generate", "generate_steps", "generate_tokens"),
     "decoding.inspection": ("attention_scores", "variable_importances"),
     "decoding.samplers": ("BeamSampler", "GreedySampler", "RandomSampler"),
     "decoding.sampling": ("generate_samples",),
@@ -23,7 +23,12 @@ _HOMES = {
     "forecasting.conformal": (),
     "forecasting.forecaster": ("Forecaster", "Training"),
     "forecasting.partitions": (),
-    "forecasting.paths": ("aggregate_paths", "find_first_passages", "find_peaks"),
+    "forecasting.paths": (
+        "aggregate_paths",
+        "backtest_aggregates",
+        "find_first_passages",
+        "find_peaks",
+    ),
     "forecasting.presets": (),
     "forecasting.presets.pretrained": ("from_pretrained",),
     "forecasting.presets.upload": ("upload_preset",),
@@ -41,7 +46,7 @@ _HOMES = {
     "layers.masks": ("combine_masks", "create_look_ahead_mask", "create_padding_mask"),
     "lessons": (),
     "models": ("build_seq2seq_transformer", "build_transformer_model"),
-    "models.parts.blocks": ("transformer_decoder", "transformer_encoder"),
+    "layers.transformer.blocks": ("transformer_decoder", "transformer_encoder"),
     "models.parts.regression": ("regress",),
     "models.parts.sublayers": ("position_wise_ffn",),
     "serving": (),
@@ -59,6 +64,7 @@ _SAVED = {
     "text.metrics": ("TokenAccuracy",),
 }
 _ROOMS = ("heads", "layers", "models")
+use_only_backend()
 __getattr__, __dir__, __all__ = names_of(__name__, _HOMES)
 
 

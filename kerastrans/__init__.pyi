@@ -3,7 +3,7 @@
 from kerastrans import data as data
 from kerastrans import datasets as datasets
 from kerastrans.decoding import generation as generation
-from kerastrans.decoding.generation import generate as generate, generate_tokens as generate_tokens
+from kerastrans.decoding.generation import generate as generate, generate_steps as generate_steps, generate_tokens as generate_tokens
 from kerastrans.decoding import inspection as inspection
 from kerastrans.decoding.inspection import attention_scores as attention_scores, variable_importances as variable_importances
 from kerastrans.decoding import samplers as samplers
@@ -24,7 +24,7 @@ from kerastrans.forecasting import forecaster as forecaster
 from kerastrans.forecasting.forecaster import Forecaster as Forecaster, Training as Training
 from kerastrans.forecasting import partitions as partitions
 from kerastrans.forecasting import paths as paths
-from kerastrans.forecasting.paths import aggregate_paths as aggregate_paths, find_first_passages as find_first_passages, find_peaks as find_peaks
+from kerastrans.forecasting.paths import aggregate_paths as aggregate_paths, backtest_aggregates as backtest_aggregates, find_first_passages as find_first_passages, find_peaks as find_peaks
 from kerastrans.forecasting import presets as presets
 from kerastrans.forecasting.presets import pretrained as pretrained
 from kerastrans.forecasting.presets.pretrained import from_pretrained as from_pretrained
@@ -43,8 +43,8 @@ from kerastrans.layers.masks import combine_masks as combine_masks, create_look_
 from kerastrans import lessons as lessons
 from kerastrans import models as models
 from kerastrans.models import build_seq2seq_transformer as build_seq2seq_transformer, build_transformer_model as build_transformer_model
-from kerastrans.models.parts import blocks as blocks
-from kerastrans.models.parts.blocks import transformer_decoder as transformer_decoder, transformer_encoder as transformer_encoder
+from kerastrans.layers.transformer import blocks as blocks
+from kerastrans.layers.transformer.blocks import transformer_decoder as transformer_decoder, transformer_encoder as transformer_encoder
 from kerastrans.models.parts import regression as regression
 from kerastrans.models.parts.regression import regress as regress
 from kerastrans.models.parts import sublayers as sublayers

@@ -37,7 +37,7 @@ def from_preset(
     Args:
         source: One of `presets()`, the folder of a preset, which comes first, a .zip or .tar
             archive of one, or its URL; or "hf://user/name" on the Hugging Face hub, which requires
-            `pip install "kerastrans[hub]"` and is downloaded once.
+            `pip install ".[hub]"` and is downloaded once.
         checksum: str, sha256 of the archive, which is required for URLs. For the hub, folders and
             names, the sha256 of the preset's card.json, which contains those of the other files.
         revision: str, commit, branch or tag on the hub; the newest by default.

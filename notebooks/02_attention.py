@@ -28,8 +28,8 @@
 # | convolution of width $k$ | $k n d^2$ | 1 | $n / k$, or $\log_k n$ if dilated |
 # | self-attention | $n^2 d$ | 1 | 1 |
 #
-# <!-- claim: paths --> From the first to the last of 64 steps, a recurrent layer hands a value on
-# 63 times, a stack of convolutions of width 3 that look back 32 times, and attention once.
+# The table counts by orders of magnitude; [lesson 4b](04b_what_each_part_is_worth.ipynb) counts the
+# layers.
 
 # %%
 import subprocess
@@ -60,21 +60,6 @@ from kerastrans import CachedMultiHeadAttention, create_padding_mask, plotting
 keras.utils.set_random_seed(0)
 random = np.random.default_rng(0)
 
-
-# %%
-distance = np.arange(64)[:, None] - np.arange(64)
-reads = {  # which step reads which, in one layer or one step of the recurrence
-    "recurrent": (distance == 0) | (distance == 1),
-    "convolution": (distance >= 0) & (distance < 3),
-    "self-attention": distance == distance,
-}
-paths = {}
-for name, once in reads.items():
-    reached, paths[name] = once, 1
-    while not reached[-1, 0]:
-        reached, paths[name] = reached @ once, paths[name] + 1
-print("times a value is handed on from the first of 64 steps to the last:", paths)
-assert paths == {"recurrent": 63, "convolution": 32, "self-attention": 1}  # claim: paths
 
 # %% [markdown]
 # ## One head
@@ -319,7 +304,7 @@ weights = ops.convert_to_numpy(layer.attention_scores(ones, memory, padding_mask
 weights[0, 0].round(2)
 
 # %% [markdown]
-# An encoder block has four more parts: [lesson 2b](02b_inside_a_block.ipynb).
+# A block has three more kinds of parts: [lesson 2b](02b_inside_a_block.ipynb).
 
 # %% [markdown]
 # ## Exercises

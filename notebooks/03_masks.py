@@ -213,6 +213,16 @@ curves = {"correct mask": run(visible)}
 # %%
 curves["inverted mask"] = run(inverted)
 
+# %% [markdown]
+# Before you run the next cell, predict its result: this is the first of the exercises.
+
+# %% [markdown]
+# **3.1** Predict the generated error without any mask, compared with the inverted one.
+
+# %%
+prediction = ...  # "larger", "much smaller", "the same"
+kerastrans.lessons.check("3.1", prediction)
+
 # %%
 curves["no mask"] = run(None)
 
@@ -307,13 +317,6 @@ assert min(leaks(inverted), leaks(None)) > 0.1  # claim: test
 #
 # Replace `...` by your answer and run the cell. `kerastrans.lessons.hint("3.1")` helps, in three
 # steps. Solutions: [answers.ipynb](answers.ipynb).
-
-# %% [markdown]
-# **3.1** Predict the generated error without any mask, compared with the inverted one.
-
-# %%
-prediction = ...  # "larger", "much smaller", "the same"
-kerastrans.lessons.check("3.1", prediction)
 
 # %% [markdown]
 # **3.2** Return (batch, query, key): True for valid keys that are not later than the query.

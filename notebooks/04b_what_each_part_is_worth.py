@@ -14,8 +14,8 @@
 # # 4b. What each part is worth
 #
 # A Transformer has many parts. This lesson starts with three forecasts that need no training and a
-# linear model, then adds one part at a time, and measures each model on the same real series. The
-# lesson takes two and a half minutes of CPU.
+# linear model, then adds one part at a time, and at last leaves one part out at a time. It measures
+# each model on the same real series. The lesson takes three minutes of CPU.
 #
 # The rules are the same for all models: the same windows, the same number of training steps, three
 # seeds. A difference counts only if it exceeds three standard deviations of the seeds.
@@ -88,8 +88,8 @@ def error(forecasts, windows):
 # Each step is a token. The vector of the last token is mapped to the eight steps of the next day.
 # `parts` names the parts of the model:
 #
-# - "heads": four heads instead of one.
 # - "positions", "residual", "norm", "feed-forward": the parts of lessons 1 and 2b.
+# - "heads": four heads instead of one.
 # - "masks": causal attention. Every token forecasts the day after it, so that a window has 56
 #   targets instead of one.
 # - "patches": a token is a day. A week is seven tokens.
@@ -205,8 +205,8 @@ for rate in (3e-3, 1e-2):
 parts = set()
 for part, name in {
     "attention": "one head",
-    "heads": "four heads",
     "positions": "+ positions",
+    "heads": "+ four heads",
     "residual": "+ residual",
     "norm": "+ normalisation",
     "feed-forward": "+ feed-forward",
@@ -250,21 +250,54 @@ plt.show()
 scores.round(2)
 
 # %% [markdown]
+# ## Leave one out
+#
+# The ladder judges each part before the parts above it are there. The opposite question: what does
+# the finished model lose without one part? We take the rung with patches and without masks, and
+# leave out one part at a time.
+
+# %%
+patches = "+ patches, no masks"
+for part in ("positions", "heads", "residual", "norm", "feed-forward"):
+    measure(f"without {part}", partial(build, (parts | {"patches"}) - {part}))
+
+
+def margin(first, second, errors=tests):
+    """Return three standard deviations of the seeds; both variances are averaged."""
+    return 3 * np.mean([np.var(errors[x], ddof=min(1, SEEDS - 1)) for x in (first, second)]) ** 0.5
+
+
+without = [name for name in tests if name.startswith("without")]
+pd.DataFrame(
+    {
+        "costs": {name: np.mean(tests[name]) - np.mean(tests[patches]) for name in without},
+        "margin": {name: margin(name, patches) for name in without},
+    }
+).round(2)
+
+# %% [markdown]
 # ## What the numbers say
 #
 # `exceeds` compares two rungs: the difference of the means has to be larger than three standard
 # deviations of the seeds, where both rungs' variances are averaged.
 #
-# **Parts that help.** <!-- claim: positions --> Positions: without them, attention sees a bag of
-# values, and cannot know which one is a day old. <!-- claim: norm --> Normalisation.
+# **What the ladder shows.** <!-- claim: positions --> Positions: without them, attention sees a bag
+# of values, and cannot know which one is a day old. <!-- claim: norm --> Normalisation.
 # <!-- claim: patches --> Patches: seven days as tokens instead of 56 steps make the error smaller,
 # and the training takes less time. <!-- claim: top --> With all parts together,
 # `decoder_transformer` is better than the linear model and than the week before.
 #
-# **Parts that do not help here.** <!-- claim: spread --> Four heads instead of one, the residual
+# **What three seeds cannot show.** <!-- claim: spread --> Four heads instead of one, the residual
 # connection, the feed-forward network and the scaling of windows each change the error by less than
-# the margin. Two blocks are not deep: in [lesson 2b](02b_inside_a_block.ipynb) the residual
-# connection matters with twelve. Heads have nothing to divide among them before the positions come.
+# the margin. <!-- claim: wide --> This does not say that they are worth nothing: four heads lower
+# the error by more than three flights, and the margin there is more than four.
+#
+# **The worth of a part depends on the parts that are there already.** <!-- claim: left out --> On
+# the ladder the residual connection seems to be worth nothing; left out of the finished model, it
+# costs more than half a flight, well above the margin. Without positions the error is larger, too.
+# <!-- claim: not missed --> With normalisation it is the other way round: it counts on the ladder,
+# and the finished model does not miss it. Nor does it miss three of its four heads or the
+# feed-forward network, as far as three seeds can show.
 #
 # **A part that hurts here.** <!-- claim: masks --> Causal masks with 56 targets per window. The
 # forecast that counts is one of the 56, and the others have a shorter history: in 360 steps the
@@ -279,8 +312,7 @@ scores.round(2)
 # %%
 def exceeds(worse, better, errors=tests):
     """Return whether an error is smaller by more than three deviations of the seeds."""
-    spread = np.mean([np.var(errors[name], ddof=1) for name in (worse, better)]) ** 0.5
-    return bool(np.mean(errors[worse]) - np.mean(errors[better]) > 3 * spread)
+    return bool(np.mean(errors[worse]) - np.mean(errors[better]) > margin(worse, better, errors))
 
 
 def average(numbers, name):
@@ -292,22 +324,29 @@ def either(first, second, errors=tests):
 
 
 linear, top = "linear, rate 0.01", "decoder_transformer"
-hours, masked, patches = "+ feed-forward", "+ masks, 56 targets", "+ patches, no masks"
+hours, masked = "+ feed-forward", "+ masks, 56 targets"
 if STEPS > 2:  # trained in full
     assert average(checks, linear) < average(checks, "linear, rate 0.003")
-    assert exceeds("four heads", "+ positions")  # claim: positions
+    assert exceeds("one head", "+ positions")  # claim: positions
     assert exceeds("+ residual", "+ normalisation")  # claim: norm
     assert exceeds(hours, patches)  # claim: patches
     assert average(seconds, patches) < average(seconds, hours)  # claim: patches
     assert exceeds(linear, top)  # claim: top
     assert exceeds("the week before", top)  # claim: top
     for pair in (
-        ("one head", "four heads"),
-        ("+ positions", "+ residual"),
+        ("+ positions", "+ four heads"),
+        ("+ four heads", "+ residual"),
         ("+ normalisation", "+ feed-forward"),
         ("+ patches, no masks", "+ window scaling"),
     ):
         assert not either(*pair)  # claim: spread
+    assert average(tests, "+ positions") - average(tests, "+ four heads") > 3  # claim: wide
+    assert margin("+ positions", "+ four heads") > 4  # claim: wide
+    assert exceeds("without residual", patches)  # claim: left out
+    assert average(tests, "without residual") - average(tests, patches) > 0.5  # claim: left out
+    assert exceeds("without positions", patches)  # claim: left out
+    for name in ("without norm", "without heads", "without feed-forward"):
+        assert not exceeds(name, patches)  # claim: not missed
     assert exceeds(masked, hours)  # claim: masks
     assert average(checks, masked) > average(checks, hours)  # claim: masks
     for name in (linear, "the week before"):
@@ -363,9 +402,11 @@ plt.show()
 #
 # The paper compares layers by the length of paths: how many operations are there between an input
 # and an output far apart? We measure it: change the first step, and count the layers of width 3,
-# the steps of a recurrent cell, or the attention layers until the last step changes.
-# <!-- claim: paths --> Of $n$ steps, a convolution of width 3 needs $n - 1$ layers, a recurrent
-# network $n$ steps one after the other, and attention a single layer.
+# the recurrent cells, or the attention layers until the last step changes. <!-- claim: paths --> Of
+# $n$ steps, a convolution of width 3 that sees both sides needs $n - 1$ layers, one that only looks
+# back needs half as many, rounded up; a recurrent network hands the change on through $n$ cells,
+# one after the other, and attention needs a single layer. The $n / k$ in the table of
+# [lesson 2](02_attention.ipynb) is the order of magnitude of both convolutions.
 
 
 # %%
@@ -380,9 +421,9 @@ def count(apply, x):
     raise AssertionError("no path was found")
 
 
-def convolve(x, number):
+def convolve(x, number, back=1):
     """One layer of width 3, all weights 1, modulo 97 so that numbers stay exact."""
-    padded = np.pad(x, ((0, 0), (1, 1), (0, 0)))
+    padded = np.pad(x, ((0, 0), (back, 2 - back), (0, 0)))
     return (padded[:, :-2] + padded[:, 1:-1] + padded[:, 2:]) % 97
 
 
@@ -393,20 +434,27 @@ def attend(x, number):
     return keras.ops.convert_to_numpy(attention(x, x))
 
 
-def recur(length):
-    cell, state, steps = layers.SimpleRNNCell(2), np.zeros((1, 2), "float32"), []
-    for _ in range(length):  # one after the other: no step can start before the one before it
-        state = cell(np.ones((1, 2), "float32"), state)[0]
-        steps.append(state)
-    return len(steps)
+def recur(x):
+    """Cells that a change of the first step passes, one after the other, up to the last one."""
+    changed = x.copy()
+    changed[0, 0] += 1
+    states, passed = [np.zeros((1, 2), "float32")] * 2, 0
+    for step in zip(x[0], changed[0], strict=True):
+        states = [cell(inputs[None], state)[0] for inputs, state in zip(step, states, strict=True)]
+        assert np.abs(states[0] - states[1]).max() > 0, "the change is lost"
+        passed += 1
+    return passed
 
 
+cell = layers.SimpleRNNCell(2, activation=None)
 paths = {}
 for length in (8, 16, 32):
     x = np.ones((1, length, 2), "float32")
-    paths[length] = [count(convolve, x), recur(length), count(attend, x)]
-    assert paths[length] == [length - 1, length, 1]  # claim: paths
-pd.DataFrame(paths, ["convolution, layers", "recurrence, steps", "attention, layers"])
+    convolved = [count(partial(convolve, back=back), x) for back in (1, 2)]
+    paths[length] = [*convolved, recur(x), count(attend, x)]
+    assert paths[length] == [length - 1, length // 2, length, 1]  # claim: paths
+rows = ["convolution, layers", "looking back, layers", "recurrence, cells", "attention, layers"]
+pd.DataFrame(paths, rows)
 
 # %% [markdown]
 # The price of the short path is that attention compares all pairs: $n^2$ products. Convolutions

@@ -221,11 +221,11 @@ def score(forecaster):
 
 naive = Forecaster("seasonal_naive", 512, 24, season=168, head="point").fit(past)
 weeks = {"the week before": score(naive)}
-weeks["zero-shot"] = score(kerastrans.from_pretrained("kerastrans_zero", 24, 512, verbose=False))
+weeks["zero-shot"] = score(kerastrans.from_pretrained("kerastrans_zero_2", 24, 512, verbose=False))
 tuned = []
 for seed in range(SEEDS):
     forecaster = kerastrans.from_pretrained(
-        "kerastrans_zero",
+        "kerastrans_zero_2",
         24,
         512,
         trainable="all",
@@ -261,7 +261,7 @@ steps = random.normal(size=(200, 128))
 walks = pd.DataFrame(steps.cumsum(axis=1).T, pd.date_range("2024-01-01", periods=128))
 walks = walks.melt(ignore_index=False, var_name="unique_id", value_name="y")
 walks = walks.rename_axis("ds").reset_index()
-walker = kerastrans.from_pretrained("kerastrans_zero", 8, 120, verbose=False)
+walker = kerastrans.from_pretrained("kerastrans_zero_2", 8, 120, verbose=False)
 rows = walker.backtest(walks, windows=1)
 last = walks.groupby("unique_id")["y"].nth(-9).to_numpy()
 truth = rows["y"].to_numpy().reshape(200, 8)

@@ -395,8 +395,8 @@ def loss_per_word(log_probabilities, tokens, pad):
 kerastrans.lessons.check("6.1", loss_per_word)
 
 # %% [markdown]
-# **6.2** Return the tokens of words: <unk> for unknown ones, then <eos>, then <pad>. Refuse a
-# sentence that does not fit.
+# **6.2** Return the tokens of words: <unk> for unknown ones, then <eos>, then <pad>. Raise an error
+# if a sentence does not fit: ValueError, IndexError or a failed assert.
 
 
 # %%

@@ -225,6 +225,42 @@ for name, sampler in (("greedy", None), ("beam of 4", kerastrans.BeamSampler(4))
     print(f"{name:>10}: {1e3 * duration:.1f} ms for 8 sentences of up to 32 words")
 
 # %% [markdown]
+# ## A model without an encoder
+#
+# A decoder-only model, such as GPT, has one input, the prompt. Causal attention reads the prompt in
+# one pass, which fills the cache; from then on each step computes one position. One call of the
+# model on the prompt and its continuation shows that both are one sequence: <!-- claim: prompt -->
+# it returns each generated value at the position before.
+
+# %%
+prompt = keras.Input((None, CHANNELS), name="prompt")
+x = kerastrans.PositionalEncoding(None, 64)(keras.layers.Dense(64)(prompt))
+for _ in range(2):
+    x = kerastrans.transformer_decoder(x, num_heads=4, key_dim=16, ff_dim=128)
+decoder_only = keras.Model(prompt, keras.layers.Dense(CHANNELS)(x))
+
+continued = kerastrans.generate(decoder_only, history, 48)
+shown = np.concatenate([history, continued[:, :-1]], axis=1)
+outputs = keras.ops.convert_to_numpy(decoder_only(shown))[:, CONTEXT - 1 :]
+difference = np.abs(outputs - continued).max()
+print(f"largest difference {difference:.1e}")
+assert difference < 1e-4  # claim: prompt
+
+# %% [markdown]
+# <!-- claim: streamed --> `generate_steps` yields the same values one by one, for whoever reads
+# along. Between two steps it returns to Python:
+
+# %%
+steps = list(kerastrans.generate_steps(decoder_only, history, 48))
+print(len(steps), "steps of the shape", steps[0].shape)
+assert np.abs(np.concatenate(steps, axis=1) - continued).max() < 1e-4  # claim: streamed
+for name, call in (
+    ("generate", lambda: kerastrans.generate(decoder_only, history, 48)),
+    ("generate_steps", lambda: list(kerastrans.generate_steps(decoder_only, history, 48))),
+):
+    print(f"{name:>14}: {1e3 * seconds(call, 10):.1f} ms for 48 steps after a prompt of {CONTEXT}")
+
+# %% [markdown]
 # ## Exercises
 #
 # Replace `...` by your answer and run the cell. `kerastrans.lessons.hint("7.1")` helps, in three

@@ -200,7 +200,8 @@ assert difference < 1e-2  # claim: loop
 # steps. Solutions: [answers.ipynb](answers.ipynb).
 
 # %% [markdown]
-# **9.1** Return the history if it has context_length rows, otherwise refuse it.
+# **9.1** Return the history if it has context_length rows, otherwise raise an error. ValueError,
+# IndexError and a failed assert are accepted.
 
 
 # %%

@@ -53,7 +53,7 @@ def reference(tmp_path_factory):
 @pytest.mark.slow
 def test_backends_agree(backend, reference):
     if importlib.util.find_spec(MODULES[backend]) is None:
-        pytest.skip(f"{backend} is not installed (pip install kerastrans[{backend}])")
+        pytest.skip(f"{backend} is not installed (pip install .[{backend}])")
     folder, forced, generated = reference
     result = folder / f"{backend}.npz"
     command = [sys.executable, "-c", SCRIPT, folder / "model.keras", folder / "inputs.npy", result]

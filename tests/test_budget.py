@@ -77,7 +77,7 @@ def frame(series):
     names = [f"s{number}" for number in range(series)]
     return pd.concat([pd.DataFrame({"unique_id": name, "ds": ds, "y": y}) for name in names])
 
-forecaster = kerastrans.from_pretrained("kerastrans_zero", 7, verbose=False)
+forecaster = kerastrans.from_pretrained("kerastrans_zero_2", 7, verbose=False)
 count("from_pretrained")
 if keras.backend.backend() == "jax":
     compilation._compiles_quickly()

@@ -60,6 +60,20 @@ def test_a_missing_backend_is_named_with_the_others(code, tmp_path):
     done = run(code, "tensorflow", ["tensorflow"], tmp_path)
     assert done.stderr.splitlines()[-1] == (
         "ImportError: Keras is set to run on tensorflow, which is not installed: pip install "
-        "'kerastrans[tensorflow]', or set KERAS_BACKEND to the one that is. The backends are "
-        "tensorflow, jax and torch."
+        '".[tensorflow]" in a clone of kerastrans, or set KERAS_BACKEND to the one that is. The '
+        "backends are tensorflow, jax and torch."
     )
+
+
+def test_the_only_installed_backend_is_used_without_being_named(tmp_path):
+    code = (
+        "import importlib.util; find = importlib.util.find_spec\n"
+        "importlib.util.find_spec = lambda x, *y: None if x in ('tensorflow', 'torch') else "
+        "find(x, *y)\n"
+        "import kerastrans, keras; print(keras.backend.backend())"
+    )
+    environment = {k: v for k, v in os.environ.items() if k != "KERAS_BACKEND"}
+    environment["PYTHONPATH"] = os.pathsep.join(sys.path)
+    command = [sys.executable, "-c", code]
+    found = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True)
+    assert found.stdout == "jax\n", found.stderr

@@ -12,16 +12,6 @@ import kerastrans
 ROOT = Path(__file__).parents[1]
 
 
-def test_every_package_is_named_in_pyproject():
-    named = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
-    found = [
-        ".".join(path.parent.relative_to(ROOT).parts)
-        for path in (ROOT / "kerastrans").rglob("__init__.py")
-    ]
-    expected = sorted([*found, "kerastrans.saved_models"])
-    assert named == expected, "correct packages, in [tool.setuptools] of pyproject.toml"
-
-
 def test_tested_versions_are_those_of_the_required_dependencies():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     required = {re.match(r"[\w-]+", line)[0] for line in project["dependencies"]}

@@ -24,7 +24,6 @@ from benchmarks.common import RESULTS, append_row, names, read_rows
 from kerastrans import Forecaster, from_pretrained, heads
 from kerastrans.forecasting.training.spread import UnmeasuredSpreadWarning
 from kerastrans.models.pretrained.shipped import DEFAULT as ZERO
-from kerastrans.models.pretrained.shipped import options_for
 
 OUTPUT = RESULTS / "coverage.csv"
 HORIZON, SEASON, NUM_FUTURES = 12, 24, 400
@@ -99,7 +98,7 @@ def long_frame(history):
 def fit(model, frame, seed):
     """Return a forecaster, and whether `fit` warned that its intervals are not measured."""
     if model == ZERO:
-        return from_pretrained(ZERO, HORIZON, model_options=options_for(ZERO, "h")), False
+        return from_pretrained(ZERO, HORIZON, freq="h"), False
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         forecaster = Forecaster(model, prediction_length=HORIZON, seed=seed)

@@ -30,9 +30,9 @@ from kerastrans.data import (
 from kerastrans.evaluation.scores.metrics import mae
 from kerastrans.evaluation.scores.windows import last_value, seasonal_naive
 from kerastrans.layers import CachedMultiHeadAttention, PositionalEncoding
-from kerastrans.layers.attention.projected_attention import HIDDEN_SCORE
-from kerastrans.models.parts.blocks import transformer_encoder
-from kerastrans.models.parts.sublayers import add_norm, position_wise_ffn
+from kerastrans.layers.attention.multi_head_attention import HIDDEN_SCORE
+from kerastrans.layers.transformer.blocks import EPSILON, transformer_decoder, transformer_encoder
+from kerastrans.models.parts.sublayers import position_wise_ffn
 from kerastrans.text.tokens import PAD
 from kerastrans.utils.environment import environment
 
@@ -78,8 +78,8 @@ def step_milliseconds(model, inputs, targets, steps):
 class AdditiveAttention(CachedMultiHeadAttention):
     """Scores w . tanh(q + k) in place of q . k (Bahdanau et al., 2015, appendix A.1.2)."""
 
-    def build(self, query_shape, memory_shape=None):
-        super().build(query_shape, memory_shape)
+    def build(self, query_shape, value_shape=None):
+        super().build(query_shape, value_shape)
         self.direction = self.add_weight((self.key_dim,), "glorot_uniform", name="direction")
 
     def _weights(self, queries, keys, mask):
@@ -123,13 +123,17 @@ def copy_model(attention, length=12, channels=8, d_model=64):
     def embed(x):
         return PositionalEncoding(length, d_model)(layers.Dense(d_model)(x))
 
-    def feed_forward(x):
-        return position_wise_ffn(x, 128)
+    def normalise(x):
+        return layers.LayerNormalization(epsilon=EPSILON)(x)
 
-    memory = add_norm(add_norm(embed(history), attention(4, 16)), feed_forward)
+    memory = embed(history)
+    memory = memory + attention(4, 16)(normalise(memory))
+    memory = memory + position_wise_ffn(normalise(memory), 128)
     cross = attention(4, 16)
-    x = add_norm(embed(shifted), attention(4, 16, causal=True))
-    x = add_norm(add_norm(x, lambda x: cross(x, memory)), feed_forward)
+    x = embed(shifted)
+    x = x + attention(4, 16, causal=True)(normalise(x))
+    x = x + cross(normalise(x), memory)
+    x = x + position_wise_ffn(normalise(x), 128)
     return keras.Model([history, shifted], layers.Dense(channels)(x))
 
 
@@ -210,10 +214,7 @@ def decoder_alone(data):
     history = keras.Input((None, data.channels))
     x = embed(history)
     for _ in range(2):
-        x = add_norm(
-            x, CachedMultiHeadAttention(num_heads=4, key_dim=8, dropout=0.1, causal=True), 0.1
-        )
-        x = add_norm(x, lambda x: position_wise_ffn(x, 64, 0.1), 0.1)
+        x = transformer_decoder(x, num_heads=4, key_dim=8, ff_dim=64)
     model = keras.Model(history, layers.Dense(data.channels)(layers.LayerNormalization()(x)))
     parts = sliding_windows(data.rows, data.context + data.horizon, 1, data.stride)
     windows = np.concatenate(parts, axis=1)  # (windows, context + horizon + 1, channels)

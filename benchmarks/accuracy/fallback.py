@@ -16,7 +16,7 @@ import pandas as pd
 
 from benchmarks.common import RESULTS, append_row, keys_of
 from kerastrans import Forecaster, backtesting, datasets, from_pretrained
-from kerastrans.models.pretrained.shipped import DEFAULT, options_for
+from kerastrans.models.pretrained.shipped import DEFAULT
 
 OUTPUT = RESULTS / "fallback.csv"
 HORIZON, WINDOWS, TIME_LIMIT = 12, 10, 600  # a limit that no fit reaches
@@ -51,7 +51,7 @@ def measure(frame, rows, future=()):
 def published(frame, future):
     """Return the published weights that `auto` uses, with the options of the frequency."""
     times = pd.DatetimeIndex(frame.get("ds", frame.index))
-    options = {"model_options": options_for(DEFAULT, pd.infer_freq(times)), "verbose": False}
+    options = {"freq": pd.infer_freq(times), "verbose": False}
     return from_pretrained(DEFAULT, HORIZON, future=future, **options)
 
 

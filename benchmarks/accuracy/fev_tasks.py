@@ -1,7 +1,7 @@
 """The tasks of fev-bench that are here, run and scored by the package `fev` itself.
 
     pip install -e ".[leaderboards]"
-    KERAS_BACKEND=jax python -m benchmarks.accuracy.fev_tasks --models kerastrans_zero
+    KERAS_BACKEND=jax python -m benchmarks.accuracy.fev_tasks --models kerastrans_zero_2
 
 The series are those of `task_list.py`, written as Parquet files; `fev` cuts the windows, calls the
 adapter, which reads the covariates, and scores. results/fev_tasks.csv has its scores next to those
@@ -43,7 +43,7 @@ def as_fev(task, folder):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--models", type=names, default=("kerastrans_zero",))
+    parser.add_argument("--models", type=names, default=("kerastrans_zero_2",))
     parser.add_argument("--tasks", type=names, default=FEV_TASKS)
     parser.add_argument("--time-limit", type=float, default=900, help="of a training, seconds")
     options = parser.parse_args()

@@ -19,6 +19,7 @@ from benchmarks.accuracy.task_list import TASKS, split
 from benchmarks.accuracy.tasks import LEVELS, score
 from benchmarks.common import RESULTS, append_row, keys_of, names
 from kerastrans.utils.environment import environment
+from tests.helpers.weights import ZERO_1
 
 DEFAULT_TASKS = (
     *("australian_tourism", "hospital", "nyc_departures", "epf_np", "epf_pjm", "epf_fr"),
@@ -37,7 +38,7 @@ COLUMNS = (
 
 def published(task, rate, seed):
     options = {"optimizer": keras.optimizers.Adam(rate, clipnorm=1.0), "seed": seed}
-    return kerastrans.from_pretrained("kerastrans_zero", task.horizon, verbose=False, **options)
+    return kerastrans.from_pretrained(ZERO_1, task.horizon, verbose=False, **options)
 
 
 def test_scores(forecaster, frame, task):

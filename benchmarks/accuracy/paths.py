@@ -9,7 +9,8 @@ quantile of the training values of each series. An outcome that has the same val
 of its training values, averaged over series and origins.
 
 All methods have the same marginals. "learnt" is `Forecaster.simulate`; "independent" draws every
-step by itself; "schaake" takes whole vectors of scores of the calibration rows. What was chosen was
+step by itself, or every step of a patch if the model decodes patches; "schaake" takes whole vectors
+of scores of the calibration rows, and needs a model that does not decode. What was chosen was
 chosen by the rows of the part "validation", whose origins are in the second half of the rows before
 those of "test".
 
@@ -25,8 +26,10 @@ import keras
 import numpy as np
 import pandas as pd
 
+import kerastrans
 from benchmarks.common import RESULTS, append_row, keys_of
 from kerastrans import datasets
+from kerastrans.decoding.contract import patch_dependence_of
 from kerastrans.evaluation.scores.path_scores import energy_score, variogram_score
 from kerastrans.forecasting.dependence import Dependence
 from kerastrans.forecasting.forecaster import Forecaster
@@ -110,6 +113,8 @@ def load(name):
 def train(name, model, seed, time_limit, frame):
     """Return a forecaster of the training rows."""
     one = SETS[name]
+    if model.startswith("kerastrans_zero"):
+        return kerastrans.from_pretrained(model, one.horizon, verbose=False)
     forecaster = Forecaster(model, one.context, one.horizon, seed=seed)
     return forecaster.fit(frame, time_limit=time_limit, verbose=0)
 
@@ -182,7 +187,7 @@ def run(name, model, seed, time_limit, output):
     if all(
         (name, model, str(seed), part, x) in done
         for part in ("validation", "test")
-        for x in METHODS
+        for x in METHODS[:2]
     ):
         return
     one, (frame, place) = SETS[name], load(name)
@@ -201,12 +206,20 @@ def run(name, model, seed, time_limit, output):
         forecaster.fitted = fitted
         state, scores = calibrate(forecaster, frame[place < cuts[0]], cuts[0] - ends[0])
         dependences = state.dependence, Dependence(np.eye(one.horizon)), Shuffle.of(scores)
+        weight = patch_dependence_of(state.model) if state.decodes else None
         for method, dependence in zip(METHODS, dependences, strict=True):
-            if (name, model, str(seed), part, method) in done:
+            has_method = method == "learnt" or not state.decodes
+            has_method |= method == "independent" and weight is not None
+            if (name, model, str(seed), part, method) in done or not has_method:
                 continue
             started = time.perf_counter()
             forecaster.fitted = replace(state, dependence=dependence)
+            learnt = None if weight is None else keras.ops.convert_to_numpy(weight)
+            if weight is not None and method == "independent":
+                weight.assign(np.eye(len(learnt)))
             row = measure(forecaster, name, frame, place, cuts, scale, level)
+            if weight is not None:
+                weight.assign(learnt)
             row |= {"set": name, "model": model, "seed": seed, "part": part, "method": method}
             row |= {"prediction_length": one.horizon, "origins": len(cuts), "paths": NUM_PATHS}
             row |= {"series": len(scale), "seconds": round(time.perf_counter() - started, 1)}

@@ -18,6 +18,7 @@ from benchmarks.common import RESULTS
 from kerastrans import datasets
 from kerastrans.data import chronological_split
 from kerastrans.utils.environment import environment
+from tests.helpers.weights import ZERO_1
 
 NAME, CONTEXT, STEPS, SEASON = "nyc_departures", 1024, 24, 168
 RATES = {"all": (1e-4, 5e-4, 2e-3), "lora": (5e-4, 2e-3, 1e-2)}
@@ -37,7 +38,7 @@ COLUMNS = (
 def published(trainable="all", rate=1e-4):
     optimizer = keras.optimizers.Adam(rate, clipnorm=1.0)
     options = {"trainable": trainable, "optimizer": optimizer, "alias": "model", "verbose": False}
-    return kerastrans.from_pretrained("kerastrans_zero", STEPS, CONTEXT, **options)
+    return kerastrans.from_pretrained(ZERO_1, STEPS, CONTEXT, **options)
 
 
 def tuned(train, trainable, rate):

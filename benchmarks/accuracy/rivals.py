@@ -2,19 +2,20 @@
 
     KERAS_BACKEND=jax python -m benchmarks.accuracy.rivals --tasks m4_hourly,hospital
 
-`fit` compares both on its held-out windows, see `training.guard.Guard`; here the trained model is
-kept whatever the verdict. Both then forecast the windows before those of the published test, which
-neither has seen. One row a task and seed is added to results/rivals.csv.
+`fit` compares both on its held-out windows, see `training.comparison.Comparison`; here the trained
+model is kept whatever the verdict. Both then forecast the windows before those of the published
+test, which neither has seen. One row a task and seed is added to results/rivals.csv.
 """
 
 import argparse
 import warnings
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from benchmarks.accuracy.task_list import TASKS
 from benchmarks.accuracy.tasks import run
 from benchmarks.common import RESULTS, append_row, keys_of, names
-from kerastrans.forecasting.training.guard import Guard, NotImprovedError
+from kerastrans.forecasting.training.comparison import TRAINED, Comparison
 
 ZERO = "kerastrans_zero_2"
 LEFT_OUT = ("epf_np", "epf_pjm", "epf_fr")  # whose model decodes, and has no rival
@@ -41,23 +42,21 @@ def main():
 
 def measure(task, seed, time_limit):
     """Return a row of the table."""
-    verdict, check = {}, Guard.check
+    verdicts, check = [], Comparison.check
 
-    def keep_trained(guard, history):
-        try:
-            verdict.update(check(guard, history))
-        except NotImprovedError as error:
-            verdict.update(error.verdict)
-        return verdict
+    def keep_trained(comparison, state):
+        verdicts.append(check(comparison, state))
+        return replace(verdicts[-1], kept=TRAINED)
 
-    Guard.check = keep_trained
+    Comparison.check = keep_trained
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
-            models = "auto", f"{ZERO}+season"
+            models = "auto", ZERO
             trained, zero = (run(task, x, seed, time_limit, 1) for x in models)
     finally:
-        Guard.check = check
+        Comparison.check = check
+    verdict = asdict(verdicts[0])
     row = {"task": task.name, "seed": seed, "model": trained["settings"].split(",")[0]}
     row |= {"windows": verdict["windows"]}
     row |= {x: f"{verdict[x]:.4f}" for x in ("loss_change", "standard_error")}

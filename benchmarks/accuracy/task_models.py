@@ -8,7 +8,8 @@ import pandas as pd
 from kerastrans import Forecaster, combine, from_pretrained, select
 from kerastrans.data import WindowScaler
 from kerastrans.forecasting.selection.candidates import fit_naive
-from kerastrans.models.pretrained.shipped import SHIPPED
+from kerastrans.models.pretrained.shipped import DEFAULT
+from tests.helpers.weights import FRACAST_0, ZERO_1
 
 
 def seasonal_naive(task, train, seed, **options):
@@ -40,8 +41,7 @@ def by_default(name, task, train, seed, time_limit=900, **options):
     history = forecaster.history.history if forecaster.history else {}  # if it was trained
     losses = history.get("val_loss", [])
     best = f"best {min(losses):.4f}" if losses else ""
-    model = forecaster.card["name"] if forecaster.card else forecaster.fitted.config.model
-    chosen = f"{model}, context {forecaster.context_length}"
+    chosen = f"{forecaster.alias}, context {forecaster.context_length}"
     return forecaster, f"{chosen}; {len(losses)} epochs; {best}"
 
 
@@ -55,15 +55,11 @@ def selected(task, train, seed, time_limit=900):
     return forecaster, "; ".join(weights)
 
 
-def zero_shot(
-    name, task, train, seed, reads_covariates=False, reads_season=False, time_limit=None, **options
-):
-    """Weights that come with the package, without any training."""
+def zero_shot(source, task, train, seed, reads_covariates=False, time_limit=None, **options):
+    """Weights that come with the package, or did, without any training."""
     if reads_covariates:
         options["future"] = task.future
-    if reads_season:
-        options["model_options"] = {"season": task.season}
-    return from_pretrained(name, task.horizon, verbose=False, **options), ""
+    return from_pretrained(source, task.horizon, verbose=False, **options), ""
 
 
 def nbeats_ensemble(task, train, seed, **options):
@@ -133,23 +129,26 @@ ARCHITECTURES = (
     "time_series_transformer",
     "decoder_transformer",
 )
+ZEROS = (  # by default, the season of version 2 is that of the clock
+    ("kerastrans_zero", ZERO_1, {}),
+    ("kerastrans_zero_2", DEFAULT, {}),
+    ("kerastrans_zero_2 (no season)", DEFAULT, {"model_options": {"season": None}}),
+    ("kerastrans_zero_2 (season 1)", DEFAULT, {"model_options": {"season": 1}}),
+)
 MODELS = {
     "seasonal_naive": seasonal_naive,
     "seasonal_naive+quantiles": functools.partial(seasonal_naive_quantiles, False),
     "weekly_naive+quantiles": functools.partial(seasonal_naive_quantiles, True),
     "naive": naive,
     "select": selected,
-    **{name: functools.partial(zero_shot, name) for name in SHIPPED},
+    "fracast_0": functools.partial(zero_shot, FRACAST_0),
     **{
-        f"{name}+covariates": functools.partial(zero_shot, name, reads_covariates=True)
-        for name in ("kerastrans_zero", "kerastrans_zero_2")
+        f"{name}{covariates}": functools.partial(
+            zero_shot, source, reads_covariates=bool(covariates), **options
+        )
+        for name, source, options in ZEROS
+        for covariates in ("", "+covariates")
     },
-    "kerastrans_zero_2+season": functools.partial(
-        zero_shot, "kerastrans_zero_2", reads_season=True
-    ),
-    "kerastrans_zero_2+season+covariates": functools.partial(
-        zero_shot, "kerastrans_zero_2", reads_covariates=True, reads_season=True
-    ),
     "nbeats_ensemble": nbeats_ensemble,
     **{name: functools.partial(by_default, name) for name in ARCHITECTURES},
     **{

@@ -27,6 +27,7 @@ import kerastrans
 from benchmarks.accuracy.task_list import DAY, TASKS, Task, split
 from benchmarks.accuracy.tasks import LEVELS, SCORES, score
 from benchmarks.common import RESULTS, append_row, keys_of
+from tests.helpers.weights import ZERO_1
 
 PATH = RESULTS / "zero_covariates.csv"
 KEY = ("part", "case", "covariates", "seed")
@@ -45,7 +46,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--part", choices=tuple(_CASES), required=True)
     options = parser.parse_args()
-    source = ("kerastrans_zero_2", DAY) if options.part == "seasonal" else ("kerastrans_zero", None)
+    source = ("kerastrans_zero_2", DAY) if options.part == "seasonal" else (ZERO_1, None)
     build = functools.partial(_zero, *source)
     for case, covariates, seed, make in _CASES[options.part]():
         for given in ("none", covariates):

@@ -1,7 +1,7 @@
 """Compare weights of kerastrans-zero on real windows that lie before those of every test.
 
     KERAS_BACKEND=jax python -m benchmarks.accuracy.zero_validation \
-        --model saved_models/kerastrans_zero --label "version 1"
+        --model tests/fixtures/weights/kerastrans_zero --label "version 1"
 
 The rows of the published tests are dropped before anything is read. Errors are divided by those of
 the seasonal naive forecast, whose quantiles are normal with the deviation of its errors. One row a

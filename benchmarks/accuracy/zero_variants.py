@@ -25,6 +25,7 @@ from kerastrans.models.pretrained import load
 from kerastrans.models.pretrained.arrays import compile_by_name
 from kerastrans.models.pretrained.shipped import FOLDER
 from kerastrans.models.pretrained.zero.network import build_network, sizes_of
+from tests.helpers.weights import ZERO_1
 
 PATH = RESULTS / "zero_validation.csv"
 
@@ -92,7 +93,7 @@ class BothVersions(Plain):
 
     def __init__(self):
         super().__init__()
-        self.first = Plain("kerastrans_zero")
+        self.first = Plain(ZERO_1)
 
     def __call__(self, windows, task):
         return (super().__call__(windows, task) + self.first(windows, task)) / 2

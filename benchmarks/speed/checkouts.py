@@ -78,11 +78,11 @@ model = kerastrans.build_transformer_model(
 history = np.random.default_rng(0).normal(size=(1, 48, 1)).astype("float32")
 timed(lambda: kerastrans.generate(model, history, 96), 50)
 """,
-    "first forecast of kerastrans_zero": """
+    "first forecast of kerastrans_zero_2": """
 import kerastrans
 frame = long_frame(1, 100)
 begin = time.process_time()
-kerastrans.from_pretrained("kerastrans_zero", 12, verbose=False).predict(frame)
+kerastrans.from_pretrained("kerastrans_zero_2", 12, verbose=False).predict(frame)
 print(json.dumps(time.process_time() - begin))
 """,
 }

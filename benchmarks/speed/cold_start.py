@@ -27,7 +27,7 @@ PROGRAMS = {
     "from_pretrained, 1 x 100": """
 import keras, kerastrans, pandas as pd, sys
 frame = pd.read_csv(sys.argv[1], parse_dates=["ds"])
-kerastrans.from_pretrained("kerastrans_zero", 24).predict(frame)
+kerastrans.from_pretrained("kerastrans_zero_2", 24).predict(frame)
 """,
     "preset, 1 x 144": """
 import keras, kerastrans

@@ -57,7 +57,7 @@ def limit_row(model, inputs, steps):
     """One step of the cached loop beside the time to read weights and caches once."""
     batch = len(inputs)
     decoder = cached_decoder(model)
-    weights = {id(v): v for n in decoder.step_nodes for v in getattr(n.operation, "variables", [])}
+    weights = {id(v): v for n in decoder.step_calls for v in getattr(n.operation, "variables", [])}
     weight_bytes = 4 * sum(int(np.prod(v.shape)) for v in weights.values())
     weight_bytes -= 4 * BLOCKS * 2 * (D_MODEL + 1) * D_MODEL  # the memory is projected before
     cache_bytes = 4 * batch * BLOCKS * 2 * D_MODEL * (steps + CONTEXT)

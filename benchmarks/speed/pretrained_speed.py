@@ -5,7 +5,7 @@ and the reference is a process that stays alive, on one core with one thread; al
 round after round, and CPU time is what counts, so that other work on the machine distorts little. A
 forecast is a whole call on arrays: `forecast` here, `predict_quantiles` there; context 512, horizon
 64, deciles. On PyTorch, "recorded" are calls after those that `kerastrans.utils.compilation` waits
-for. kerastrans_zero, with its own weights, has no other package.
+for. kerastrans_zero_2, with its own weights, has no other package.
 
     pip install -e ".[jax,torch]" chronos-forecasting
     python -m benchmarks.speed.pretrained_speed          # writes results/pretrained_speed.csv
@@ -27,7 +27,7 @@ import numpy as np
 from benchmarks.common import RESULTS
 
 CONTEXT, HORIZON, ROUNDS = 512, 64, {1: 7, 64: 3}
-ZERO = "kerastrans_zero"
+ZERO = "kerastrans_zero_2"
 DECILES = [k / 10 for k in range(1, 10)]
 KINDS = ("reference", "jax", "tensorflow", "torch")
 COLUMNS = ("model", "batch", "backend", "cpu_milliseconds", "reference_ms", "times_faster")

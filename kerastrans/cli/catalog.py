@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-from kerastrans.cli.options import COLUMNS, COUNT, add_options, given, option
-from kerastrans.cli.outputs import check_outputs
+from kerastrans.cli.options import COLUMNS, COUNT, add_options, flags, given, option
+from kerastrans.cli.outputs import Outputs
 from kerastrans.cli.startup import start_keras
 from kerastrans.utils.validation import check_positive_integers
 
@@ -12,6 +12,7 @@ from kerastrans.utils.validation import check_positive_integers
 FILTERS = {
     "--tag": option("list only those with these tags", COLUMNS),
     "--filter": option("list only these names, such as '*former'", dest="pattern"),
+    "--tier": option("list only those of this tier: 'start with', 'classics' or 'for comparison'"),
     "--license": option("list only those whose published code has it, such as MIT"),
     "--max-parameters": option("list only those with at most so many weights", COUNT),
 }
@@ -40,8 +41,9 @@ def run_datasets(options):
     """Print a table of the datasets, or print or save one of them."""
     from kerastrans import datasets
 
-    if options.name is None:
-        if options.output is not None:
+    name, output = options.name, options.output
+    if name is None:
+        if output is not None:
             raise ValueError("--output requires the name of the series to save.")
         for name in datasets.names():
             dataset = datasets.info(name)
@@ -51,17 +53,17 @@ def run_datasets(options):
                 f"{dataset.description} ({dataset.licence})"
             )
         return
-    check_outputs(options.output)
-    frame = datasets.load(options.name)
-    if options.output is None:
+    Outputs(output)
+    frame = datasets.load(name)
+    if output is None:
         print(frame)
         return
     from kerastrans.data.frames import is_wide
     from kerastrans.utils.files import new_file
 
-    with new_file(options.output) as unfinished:
+    with new_file(output) as unfinished:
         frame.to_csv(unfinished, index=is_wide(frame))
-    print(f"{len(frame)} rows: {options.output}")
+    print(f"{len(frame)} rows: {output}")
 
 
 def _file_source(dataset):
@@ -75,25 +77,26 @@ def run_zoo(options):
     """Print a table of the architectures, or one of them with its number of weights."""
     from kerastrans.models import registry
 
+    asked, filters, size = options.name, given(options, FILTERS), given(options, SIZE)
     lengths = {name: getattr(options, name) for name in LENGTHS}
-    if options.name is None:
-        if hasattr(options, "max_parameters"):
+    if asked is None:
+        if "max_parameters" in filters:
             start_keras()
-        for name in registry.names(**given(options, FILTERS, SIZE), **lengths):
+        for name in registry.names(**filters, **size, **lengths):
             architecture = registry.info(name)
             paper = f"{architecture.title} ({architecture.source}, {architecture.year})"
             channels = "mixed" if architecture.mixes_channels else "apart"
-            print(f"{name:18} {paper:46} channels {channels}  {architecture.summary}")
+            tier = architecture.tier
+            print(f"{name:23} {paper:46} {tier:14}  channels {channels}  {architecture.summary}")
         return
-    if filters := [flag for flag in FILTERS if given(options, {flag: FILTERS[flag]})]:
-        raise ValueError(
-            f"leave out {', '.join(filters)}, or the name {options.name}: only lists are filtered."
-        )
-    architecture = registry.info(options.name)
+    if filters:
+        given_flags = ", ".join(flags(FILTERS)[name] for name in filters)
+        raise ValueError(f"leave out {given_flags}, or the name {asked}: only lists are filtered.")
+    architecture = registry.info(asked)
     check_positive_integers(**lengths)
-    size = getattr(options, "size", None)
+    size = size.get("size")
     if size is not None:
-        registry.check_size(options.name, size)
+        registry.check_size(asked, size)
     chosen = architecture.sizes[size or "laptop"]
     hyperparameters, paper = (
         ", ".join(f"{key}={value!r}" for key, value in values.items())

@@ -5,12 +5,13 @@ from dataclasses import fields
 from importlib.util import find_spec
 from pathlib import Path
 
-from kerastrans.cli.options import add_options, given, names, port, positive
+from kerastrans.cli.options import DOOR, add_options, given, names, port, positive
 from kerastrans.cli.startup import start_keras
-from kerastrans.cli.trained import PUBLISHED, TEXT, load_forecaster
+from kerastrans.cli.trained import PUBLISHED, TEXT, load
 from kerastrans.serving.settings import Settings
 from kerastrans.utils.validation import check_can_create
 
+FREQ = {"--freq": DOOR["--freq"]}
 _KINDS = {
     tuple: {"type": names, "metavar": "A,B"},
     int: {"type": int, "metavar": "INT"},
@@ -39,17 +40,19 @@ def add_commands(add):
     serve.add_argument(
         "--port", type=port, default=8501, help="from 0 to 65535 (default: %(default)s)"
     )
-    add_options(export, PUBLISHED)
-    add_options(serve, PUBLISHED, SETTINGS)
+    add_options(export, PUBLISHED, FREQ)
+    add_options(serve, PUBLISHED, SETTINGS, FREQ)
 
 
 def run_export(options):
     """Load the forecaster and export it, on TensorFlow if it is installed."""
-    check_can_create(options.output)
+    trained, output = options.trained, options.output
+    weights, clock = given(options, PUBLISHED), given(options, FREQ)
+    check_can_create(output)
     if find_spec("tensorflow"):
         start_keras("tensorflow")  # which writes every format, whatever backend trained the model
-    load_forecaster(options).export(options.output)
-    print(f"written: {options.output}")
+    load(trained, weights, **clock).export(output)
+    print(f"written: {output}")
 
 
 def run_serve(options):
@@ -58,9 +61,11 @@ def run_serve(options):
 
     for package in ("fastapi", "prometheus_client"):
         import_extra(package, "the service", "serve")
+    trained, host, port = options.trained, options.host, options.port
+    weights, clock = given(options, PUBLISHED), given(options, FREQ)
     settings = given(options, SETTINGS)
     Settings(**settings)  # before anything heavy is imported
-    forecaster = load_forecaster(options)
+    forecaster = load(trained, weights, **clock)
     from kerastrans.serving import serve
 
-    serve(forecaster, Path(options.trained).name, options.host, options.port, **settings)
+    serve(forecaster, Path(trained).name, host, port, **settings)

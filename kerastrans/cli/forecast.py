@@ -4,20 +4,25 @@ from pathlib import Path
 
 from kerastrans.cli.options import (
     COUNT,
+    DEFAULT,
     DOOR,
     EXCEEDS,
+    EXISTS,
     FILE,
+    FLAG,
     HORIZON,
     LEVELS,
     STATIC,
     STEPS,
     add_options,
     given,
+    numbers,
     option,
+    replaces,
 )
-from kerastrans.cli.outputs import check_outputs, write_table
-from kerastrans.cli.trained import DEFAULT, PUBLISHED, TEXT, load_with_data
-from kerastrans.utils.validation import check_percents
+from kerastrans.cli.outputs import Outputs
+from kerastrans.cli.trained import PUBLISHED, TEXT, load_with_data
+from kerastrans.utils.validation import check_levels, check_percents, check_positive_integers
 
 FUTURE = {"--future": option("covariates known in advance, for the steps to forecast", FILE)}
 ROWS = {
@@ -29,6 +34,11 @@ ROWS = {
 PATHS = {
     "--num-paths": option("paths of each series (default: 100)", COUNT),
     "--seed": option("seed of the paths (default: 0)", COUNT),
+}
+SUMS = {
+    "--period": option("sum the paths over periods such as W, over so many steps, or the horizon"),
+    "--together": option("sum the paths of all series", FLAG),
+    "--quantiles": option("write these quantiles of paths or sums", type=numbers, metavar=".1,.9"),
 }
 ORIGINS = {
     "--windows": option("number of origins in each series", COUNT),
@@ -50,50 +60,85 @@ def add_commands(add):
         if command is not simulate:
             command.add_argument("--plot", type=Path, help="picture to write, such as forecast.png")
     backtest.add_argument("--report", type=Path, help="report to write, such as report.html")
-    add_options(forecast, PUBLISHED, FUTURE, ROWS, LEVELS, EXCEEDS, DOOR, STATIC)
-    add_options(simulate, PUBLISHED, FUTURE, PATHS, DOOR, STATIC)
-    add_options(backtest, PUBLISHED, ORIGINS, LEVELS, DOOR, STATIC)
+    add_options(forecast, EXISTS, PUBLISHED, FUTURE, ROWS, LEVELS, EXCEEDS, DOOR, STATIC)
+    add_options(simulate, EXISTS, PUBLISHED, FUTURE, PATHS, SUMS, DOOR, STATIC)
+    add_options(backtest, EXISTS, PUBLISHED, ORIGINS, LEVELS, DOOR, STATIC)
 
 
 def run_forecast(options):
     """Read the data, load the forecaster, and write its forecasts."""
-    check_outputs(options.output, options.plot)
-    check_percents(given(options, LEVELS).get("levels", ()))
-    forecaster, frame, known = load_with_data(options, once=True)
-    rows = forecaster.predict(frame, **known, **given(options, HORIZON, LEVELS, EXCEEDS))
-    write_table(rows, options.output, (options.plot, _picture(rows, frame)))
+    sources, asked = _sources(options), given(options, LEVELS, EXCEEDS)
+    outputs = Outputs(options.output, options.plot, replace=replaces(options))
+    check_percents(asked.get("levels", ()))
+    forecaster, frame, known = load_with_data(**sources, once=True)
+    rows = forecaster.predict(frame, **known, **asked)
+    outputs.write(rows, _picture(rows, frame))
 
 
 def run_simulate(options):
-    """Read the data, load the forecaster, and write its sample paths."""
-    check_outputs(options.output)
-    forecaster, frame, known = load_with_data(options)
-    rows = forecaster.simulate(frame, **known, **given(options, HORIZON, PATHS))
-    write_table(rows, options.output)
+    """Read the data, load the forecaster, and write its sample paths, or sums of them."""
+    sources, asked, sums = _sources(options), given(options, PATHS), given(options, SUMS)
+    period = _period(sums.get("period", "1"))
+    check_levels(sums.get("quantiles", (0.5,)))
+    outputs = Outputs(options.output, replace=replaces(options))
+    forecaster, frame, known = load_with_data(**sources)
+    rows = forecaster.simulate(frame, **known, **asked)
+    if sums:
+        from kerastrans.forecasting.paths import aggregate_paths
+
+        by = "all" if "together" in sums else None
+        rows = aggregate_paths(rows, period, by=by, quantiles=sums.get("quantiles"))
+    outputs.write(rows)
 
 
 def run_backtest(options):
     """Forecast from origins in the past, print the scores, and write the backtest."""
-    check_outputs(options.output, options.plot, options.report)
-    check_percents(given(options, LEVELS).get("levels", ()))
-    forecaster, frame, known = load_with_data(options)
-    arguments = given(options, HORIZON, ORIGINS, LEVELS)
-    rows = forecaster.backtest(frame, static=known["static"], **arguments)
+    sources, asked = _sources(options), given(options, HORIZON, ORIGINS, LEVELS)
+    outputs = Outputs(options.output, options.plot, options.report, replaces(options))
+    check_percents(asked.get("levels", ()))
+    forecaster, frame, known = load_with_data(**sources)
+    rows = forecaster.backtest(frame, static=known["static"], **asked)
 
-    from kerastrans.cli.report import compare_with_naives, format_scores
+    from kerastrans.cli.report import compare, format_scores, zero_backtest
     from kerastrans.evaluation.columns import contamination_lines
     from kerastrans.evaluation.report import write_report
 
-    table, verdict = compare_with_naives(rows, forecaster.alias, frame, forecaster.fitted.freq)
-    print("\n".join([format_scores(table), "", verdict, *contamination_lines(rows)]))
+    freq = forecaster.fitted.freq
+    backtests = {forecaster.alias: rows}
+    backtests |= zero_backtest(rows, forecaster, frame, **asked)
+    backtests, best, scores, verdict = compare(backtests, frame, freq)
+    print("\n".join([format_scores(scores), "", verdict, *contamination_lines(rows)]))
 
     def report(path):
-        title = f"{forecaster.alias} on {options.data}"
-        write_report(path, rows, history=frame, freq=forecaster.fitted.freq, title=title)
+        settings = {"title": f"{forecaster.alias} on {sources['data']}", "statistical": ()}
+        settings |= {"baseline": best, "described": forecaster.alias}
+        write_report(path, backtests, history=frame, freq=freq, **settings)
 
-    write_table(
-        rows, options.output, (options.plot, _picture(rows, frame)), (options.report, report)
-    )
+    outputs.write(rows, _picture(rows, frame), report)
+
+
+def _sources(options):
+    """Return the arguments of `load_with_data`."""
+    return {
+        "trained": options.trained,
+        "data": options.data,
+        "weights": given(options, PUBLISHED),
+        "reading": given(options, DOOR),
+        **given(options, STATIC, FUTURE, ROWS),
+    }
+
+
+def _period(text):
+    """Return the period of sums as `aggregate_paths` takes it; raise ValueError if it is none."""
+    from kerastrans.data.time.frequency import offset_of
+
+    if text == "horizon":
+        return None
+    if text.isdigit():
+        check_positive_integers(period=int(text))
+        return int(text)
+    offset_of(text)
+    return text
 
 
 def _picture(rows, frame):

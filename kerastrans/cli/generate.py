@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from kerastrans.cli.options import FORMAT, add_options, finite, given
-from kerastrans.cli.outputs import check_outputs, write_table
+from kerastrans.cli.outputs import Outputs
 from kerastrans.cli.startup import start_keras
 from kerastrans.utils.validation import check_positive_integers
 
@@ -27,26 +27,29 @@ def run_generate(options):
     """Read the sequence, load the model, and write the generated values."""
     import pandas as pd
 
-    check_outputs(options.output)
-    check_positive_integers(num_steps=options.num_steps)
-    if not options.model.is_file():
-        raise FileNotFoundError(f"no such file: {options.model}.")
-    sequence = read_sequence(options.sequence, options)
+    path, num_steps, outputs = options.model, options.num_steps, Outputs(options.output)
+    check_positive_integers(num_steps=num_steps)
+    if not path.is_file():
+        raise FileNotFoundError(f"no such file: {path}.")
+    sequence = read_sequence(options.sequence, **given(options, FORMAT))
     start_keras()
     from kerastrans.decoding.generation import generate
     from kerastrans.utils.files import load_model
     from kerastrans.utils.validation import check_finite_output
 
-    model = load_model(options.model)
     history = sequence.to_numpy("float32")[None]
-    values = generate(model, history, options.num_steps, options.start_token)[0]
+    values = generate(load_model(path), history, num_steps, options.start_token)[0]
     check_finite_output(values)
     columns = sequence.columns if values.shape[1] == sequence.shape[1] else None
-    write_table(pd.DataFrame(values, columns=columns), options.output)
+    outputs.write(pd.DataFrame(values, columns=columns))
 
 
-def read_sequence(path, options):
+def read_sequence(path, **file_format):
     """Return the frame of a file of numbers with one row per step.
+
+    Args:
+        path: Path of the file.
+        **file_format: Arguments of `read_numbers`, the options in `FORMAT`.
 
     Raises:
         FileNotFoundError: If the file does not exist.
@@ -57,7 +60,7 @@ def read_sequence(path, options):
 
     from kerastrans.data.tables.reader import read_numbers
 
-    frame = read_numbers(path, **given(options, FORMAT))
+    frame = read_numbers(path, **file_format)
     with np.errstate(over="ignore"):
         invalid = np.argwhere(~np.isfinite(frame.to_numpy("float32")))
     if len(invalid):

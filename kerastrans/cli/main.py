@@ -2,7 +2,6 @@
 
 import argparse
 import functools
-import gc
 import os
 import re
 import sys
@@ -19,6 +18,7 @@ _OPTIONS = {
     "in future=frame": "by --future",
     "give static, with": "give --static, with",
     "covariates=": "--past or --future-columns",
+    "missing='": "--missing='",
     "dayfirst=True": "--dayfirst",
     "dayfirst=False": "--no-dayfirst",
 }
@@ -36,7 +36,6 @@ def main(arguments=None):
         141 if the program that reads the output has ended.
     """
     show_traceback = "--traceback" in (sys.argv[1:] if arguments is None else arguments)
-    gc.set_threshold(50_000, 10, 10)  # the objects that imports and graphs make stay: fewer passes
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # hides TensorFlow's start-up messages
     with warnings.catch_warnings():
         warnings.showwarning = functools.partial(_print_warning, set())

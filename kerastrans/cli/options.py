@@ -8,6 +8,8 @@ import ast
 import math
 from pathlib import Path
 
+DEFAULT = "kerastrans_zero_2"  # the published weights that forecast if nothing else is named
+
 
 # Types of options. argparse shows their names to the user: "invalid numbers value: 'x'".
 def names(text):
@@ -60,6 +62,14 @@ def optional(text):
     return None if text.lower() == "none" else text
 
 
+def bounds(text):
+    """Parse LOW,HIGH, each a number, the name of a column, or nothing."""
+    ends = [x.strip() or None for x in text.split(",")]
+    if len(ends) != 2 or ends == [None, None]:
+        raise argparse.ArgumentTypeError(f"expected LOW,HIGH such as 0, got {text!r}")
+    return tuple(x and hyperparameter(f"bound={x}")[1] for x in ends)
+
+
 def texts(text):
     """Parse NAME=A,B, a column and its texts."""
     name, sign, values = text.partition("=")
@@ -86,6 +96,7 @@ COUNT = {"type": int, "metavar": "INT"}
 STEPS = {"type": int, "metavar": "STEPS"}
 SECONDS = {"type": positive, "metavar": "SECONDS"}
 COLUMNS = {"type": names, "metavar": "A,B"}
+LISTED = {"metavar": "A,B"}  # read_table separates them, since a name may contain a comma
 FILE = {"type": Path, "metavar": "CSV"}
 PAIRS = {"type": hyperparameter, "action": "append", "metavar": "NAME=VALUE"}
 FLAG = {"action": "store_true"}
@@ -98,6 +109,8 @@ def option(text, kind=NAME, **others):
 
 # Arguments of `read_table`, `read_static` and `read_numbers`, which are inferred if not given.
 FORMAT = {
+    "--exclude": option("columns of the file to leave out", LISTED),
+    "--missing": option("words and numbers of the file for missing values", LISTED),
     "--sep": option("column separator of the file, such as ; or tab", CHARACTER),
     "--decimal": option("decimal sign of the file, . or a comma", CHARACTER),
     "--encoding": option("encoding of the file, such as cp1250"),
@@ -105,7 +118,11 @@ FORMAT = {
 }
 # Arguments of `kerastrans.data.read_table`.
 DOOR = {
-    "--date-column": option("date column of the file"),
+    "--id-column": option("column of the file that identifies the series, or several", LISTED),
+    "--target": option("column of the values (default: y if the file has ids, otherwise all)"),
+    "--date-column": option(
+        "date column of the file, or several: date,hour or year,month,day", LISTED
+    ),
     "--date-format": option("format of the dates, such as %%d.%%m.%%Y", metavar="FORMAT"),
     "--dayfirst": option(
         "read 03/04/2024 as the third of April, or as the fourth of March",
@@ -114,9 +131,17 @@ DOOR = {
     "--timezone": option("time zone of the dates, such as Europe/Berlin"),
     "--columns": option("columns to keep", COLUMNS),
     "--freq": option("frequency of the data, such as h, 15min, D, MS", metavar="FREQ"),
+    "--skip-rows": option("number of lines of the file before its header", COUNT),
     **FORMAT,
 }
-STATIC = {"--static": option("file of unique_id and static covariates", FILE)}
+STATIC = {"--static": option("file of ids, as in the data, and static covariates", FILE)}
+BOUNDS = {
+    "--bounds": option(
+        "limits of the values, numbers or columns of --future: 0, for what is never negative",
+        type=bounds,
+        metavar="LOW,HIGH",
+    )
+}
 HORIZON = {"--prediction-length": option("number of steps to forecast", STEPS)}
 # Arguments of `kerastrans.Forecaster`.
 FORECASTER = {
@@ -127,6 +152,7 @@ FORECASTER = {
     "--scaler": option("scaling of each window: standard, mean_abs, mase or none", type=optional),
     "--past": option("covariates known for the past", COLUMNS),
     "--future-columns": option("covariates known in advance", COLUMNS, dest="future"),
+    **BOUNDS,
     "--calendar": option("add hour, weekday ... as covariates", FLAG),
     "--seed": option("seed of weights, order and samples", COUNT),
     "--size": option(
@@ -156,6 +182,19 @@ TIME_LIMIT = {
         "seconds that the training takes at most, without --epochs (default: 900)", SECONDS
     )
 }
+EXISTS = {
+    "--if-exists": option(
+        "what to do if an output exists: error (default) or replace",
+        {"choices": ("error", "replace")},
+    )
+}
+
+
+def replaces(options):
+    """Return whether the command may replace its outputs."""
+    return getattr(options, "if_exists", "error") == "replace"
+
+
 LEVELS = {"--levels": option("percents of the intervals", type=numbers, metavar="80,95")}
 EXCEEDS = {
     "--exceeds": option(
@@ -178,6 +217,10 @@ def add_options(parser, *tables):
 
 def given(options, *tables):
     """Return a dict of the options of some tables that were given, by argument name."""
-    flags = [(flag, option) for table in tables for flag, option in table.items()]
-    keys = [option.get("dest", flag[2:].replace("-", "_")) for flag, option in flags]
+    keys = [key for table in tables for key in flags(table)]
     return {key: getattr(options, key) for key in keys if hasattr(options, key)}
+
+
+def flags(table):
+    """Return a dict of the argument names of a table's options -> the options."""
+    return {x.get("dest", flag[2:].replace("-", "_")): flag for flag, x in table.items()}

@@ -2,31 +2,31 @@
 
 from pathlib import Path
 
-from kerastrans.cli.options import DOOR, FORMAT, given
+from kerastrans.cli.options import FORMAT, flags
 from kerastrans.cli.outputs import note
 
 SUFFIXES = (".csv", ".tsv", ".txt", ".gz", ".zip", ".parquet", ".xlsx")
 
 
-def read_series(data, options, covariates=(), **kwargs):
+def read_series(data, reading, covariates=(), *, like=None, with_values=True):
     """Return the frame of a named dataset or of a file, see `kerastrans.data.read_table`.
 
     For a file, a line on stderr says how it was read.
 
     Args:
         data: str, name of the dataset or path of the file.
-        options: Parsed options, some of them from `DOOR`.
+        reading: Dict of arguments of `read_table`, the options in `DOOR`.
         covariates: Names of the columns that may contain text.
-        **kwargs: Arguments of `read_table`, which replace the options.
+        like: Dict of how a related file was read, or None.
+        with_values: bool, whether the file has values of the series.
 
     Raises:
         FileNotFoundError: If the file does not exist.
         ValueError: If the name is unknown, or the file has faults.
         ValueError: If options for files are given for a dataset.
     """
-    from kerastrans.data.tables.reader import read_table, reading_of
+    from kerastrans.data.tables.reader import read_table, reading_of, size_of
 
-    file_options = given(options, DOOR)
     if Path(data).is_dir():
         raise ValueError(f"{Path(data)} is a folder, expected a named dataset or a file.")
     is_file = Path(data).is_file() or Path(data).is_fifo()  # such as <(zcat a.gz) of a shell
@@ -36,22 +36,25 @@ def read_series(data, options, covariates=(), **kwargs):
         from kerastrans import datasets
 
         frame = datasets.load(data)
-        unused = sorted(set(file_options) - {"columns", "freq"})
+        unused = sorted(set(reading) - {"columns", "freq"})
         if unused:
             flag = unused[0].replace("_", "-")
             raise ValueError(f"{data} is a named dataset: --{flag} is for files only.")
-        return _select_columns(frame, file_options.get("columns"), data)
-    frame = read_table(data, covariates=covariates, **(file_options | kwargs))
-    note(f"{data} {reading_of(frame)}")
+        return _select_columns(frame, reading.get("columns"), data)
+    options = {"covariates": covariates, "like": like, "with_values": with_values}
+    frame = read_table(data, **options, **reading)
+    size = f"; {size_of(frame, covariates)}" if with_values else ""
+    note(f"{data} {reading_of(frame)}{size}")
     return frame
 
 
-def read_static(options, like=None):
-    """Return the frame of static covariates, or None if it is not given.
+def read_static(path, reading, like=None):
+    """Return the frame of static covariates, or None if `path` is None.
 
     Args:
-        options: Parsed options.
-        like: Dict of how the training data were read, or None.
+        path: Path of the file, or None.
+        reading: Dict of the options in `DOOR` that were given; those in `FORMAT` are used.
+        like: Dict of how the data were read, or None.
 
     Raises:
         FileNotFoundError: If the file does not exist.
@@ -59,8 +62,8 @@ def read_static(options, like=None):
     """
     from kerastrans.data.tables import reader
 
-    path = getattr(options, "static", None)
-    return path and reader.read_static(path, like=like, **given(options, FORMAT))
+    options = {name: reading[name] for name in flags(FORMAT) if name in reading}
+    return path and reader.read_static(path, like=like, **options)
 
 
 def _select_columns(frame, columns, name):

@@ -4,37 +4,65 @@ import json
 
 import pandas as pd
 
+from kerastrans.cli.options import DEFAULT
 from kerastrans.data.frames import ID
 from kerastrans.evaluation import backtesting, plotting
 from kerastrans.evaluation.baselines.naive import best_of, naive_backtests, verdicts
 from kerastrans.evaluation.columns import contamination_lines
-from kerastrans.evaluation.report import write_report
+from kerastrans.evaluation.report import statistical_rivals, write_report
+from kerastrans.forecasting.presets.pretrained import from_pretrained
 from kerastrans.utils.environment import environment
 
 COLUMNS = ("skill", "p", "mae", "rmse", "mase", "crps", "wql")
 
 
-def compare_with_naives(backtest, alias, history, freq, train=None, others=None):
-    """Compare a backtest with the last value and the seasonal naives on the same rows.
+def zero_backtest(backtest, forecaster, frame, **origins):
+    """Return the backtest of kerastrans-zero 2 without training on the rows of another one.
 
     Args:
         backtest: DataFrame returned by `Forecaster.backtest`.
-        alias: str, name of its forecasts.
+        forecaster: The `Forecaster` that made it.
+        frame: DataFrame of the series.
+        **origins: Arguments of the backtest: windows, step, levels, prediction_length.
+
+    Returns:
+        Dict of the name -> the backtest; empty if the forecaster has these weights itself, or they
+        do not forecast all of these rows.
+    """
+    config = forecaster.fitted.config
+    if DEFAULT in (forecaster.alias, (forecaster.fitted.card or {}).get("name")):
+        return {}
+    options = {} if config.limits else {"bounds": config.bounds}
+    options |= {"freq": forecaster.fitted.freq, "verbose": False}
+    # Origins leave the model's own horizon, also for fewer steps.
+    steps = max(forecaster.prediction_length, origins.pop("prediction_length", 1))
+    zero = from_pretrained(DEFAULT, steps, **options)
+    used = [*config.past, *config.future, *config.limits]
+    rows = zero.backtest(frame.drop(columns=used, errors="ignore"), **origins)
+    rows = rows.merge(backtest[[ID, "cutoff", "ds"]])
+    return {DEFAULT: rows} if len(rows) == len(backtest) else {}
+
+
+def compare(backtests, history, freq, train=None):
+    """Compare backtests with the last value, the seasonal naives and statistical models.
+
+    Args:
+        backtests: Dict of names -> DataFrames returned by `Forecaster.backtest`, on the same rows.
         history: DataFrame of the series.
         freq: str, pandas frequency, whose seasons the naives repeat.
         train: DataFrame of the rows that define the scale of MASE, or None.
-        others: Dict of names -> backtests on the same rows to include in the table, or None.
 
     Returns:
-        Table of scores by name, see `kerastrans.backtesting.skill`, and the sentence that compares
-        the forecasts with the best naive.
+        Dict of all backtests by name; the name of the best naive; the table of scores by name, see
+        `kerastrans.backtesting.skill`; and the sentence that compares the first with that naive.
     """
-    naives = naive_backtests(backtest, history, freq=freq)
+    alias = next(iter(backtests))
+    naives = naive_backtests(backtests[alias], history, freq=freq)
     best = best_of(naives)
     scaling = {} if train is None else {"train": train, "freq": freq}
-    backtests = {alias: backtest, **(others or {}), **naives}
+    backtests = backtests | statistical_rivals(None, backtests, history, freq=freq) | naives
     table = backtesting.skill(backtests, best, **scaling)
-    return table, verdicts(table.loc[[alias, best]], best)[0]
+    return backtests, best, table, verdicts(table.loc[[alias, best]], best)[0]
 
 
 def format_scores(table):
@@ -54,14 +82,15 @@ def write_training_report(folder, forecaster, frame, train, backtest, title, sec
         backtest: DataFrame of the forecasts of the test part.
         title: str, title of the report.
         seconds: float, duration of the training.
-        others: See `compare_with_naives`.
+        others: Dict of names -> other backtests of the same rows, or None.
 
     Returns:
         The text of report.txt.
     """
     fitted, alias = forecaster.fitted, forecaster.alias
     title = title.encode("utf-8", "backslashreplace").decode()  # of a file with any name
-    table, verdict = compare_with_naives(backtest, alias, frame, fitted.freq, train, others)
+    backtests = {alias: backtest} | (others or {})
+    backtests, best, table, verdict = compare(backtests, frame, fitted.freq, train)
     report = {
         "title": title,
         "settings": forecaster.get_config() if forecaster.config.architecture else alias,
@@ -88,9 +117,9 @@ def write_training_report(folder, forecaster, frame, train, backtest, title, sec
         last, frame, title=f"{title}: the last {forecaster.prediction_length} steps"
     )
     figure.savefig(folder / "forecast.png", dpi=100)
-    backtests = {alias: backtest, **(others or {})}
     settings = {"history": frame, "train": train, "freq": fitted.freq, "title": title}
-    write_report(folder / "report.html", backtests, statistical=(), **settings)
+    settings |= {"baseline": best, "described": alias, "statistical": ()}
+    write_report(folder / "report.html", backtests, **settings)
     return text
 
 

@@ -124,15 +124,16 @@ def training_folder(output):
     return output.with_name(f"{output.name}.training")
 
 
-def check_folders(output, resume=False):
+def check_folders(output, resume=False, replace=False):
     """Check that a run can begin, or can be resumed.
 
     Raises:
-        FileExistsError: If `output` or an unfinished training exists.
+        FileExistsError: If `output` exists, and is not a forecaster that the run may replace, or if
+            an unfinished training exists.
         FileNotFoundError: If there is nothing to resume.
         OSError: If `output` cannot be created.
     """
-    check_can_create(output)
+    check_can_create(output, replace and (output / "forecaster.json").is_file())
     training = training_folder(output)
     if resume and not training.is_dir():
         raise FileNotFoundError(f"nothing to resume: {training} does not exist.")
@@ -155,6 +156,7 @@ def make_run(
     levels=None,
     resume=False,
     resumable=True,
+    replace=False,
     others=None,
 ):
     """Train a forecaster, test it once on the end of each series, and write the folder.
@@ -173,6 +175,7 @@ def make_run(
         levels: Percents of the intervals, or None.
         resume: bool, whether to continue an interrupted run.
         resumable: bool, whether the command can resume; otherwise an interrupted run is removed.
+        replace: bool, whether a forecaster in `output` is replaced at the end.
         others: Functions like `train_on` of forecasters to compare with, which are not kept.
 
     Returns:
@@ -182,7 +185,7 @@ def make_run(
         ValueError: If the data or settings are invalid. After any error, a run whose first epoch is
             complete can be resumed, if `resumable`; another one does not block a new run.
     """
-    from kerastrans.cli.report import write_training_report
+    from kerastrans.cli.report import write_training_report, zero_backtest
 
     train, origins = series.split(prediction_length, test_size)
     training = training_folder(output)
@@ -195,12 +198,16 @@ def make_run(
         backtest = forecaster.backtest(series.frame, **options)
         trained = [function(train, None) for function in others or ()]
         compared = {x.alias: x.backtest(series.frame, **options) for x in trained}
+        origins = {"windows": origins, "levels": levels}
+        compared |= zero_backtest(backtest, forecaster, series.frame, **origins)
         done = training / "done"
         shutil.rmtree(done, ignore_errors=True)  # from a run that was killed while it wrote
         forecaster.save(done)
         text = write_training_report(
             done, forecaster, series.frame, train, backtest, title, seconds, compared
         )
+        if replace and (output / "forecaster.json").is_file():
+            output.rename(training / "former")
         check_new(output)
         done.rename(output)
     except (Exception, KeyboardInterrupt) as error:

@@ -4,16 +4,17 @@ import contextlib
 import hashlib
 import os
 import platform
-import shutil
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 from kerastrans.utils.lazy import naming_backends
 from kerastrans.utils.user_warnings import warn_user
 from kerastrans.version import __version__
 
-MAX_BYTES = 2**28  # size of the cache beyond which a command empties it before it starts
+MAX_BYTES = 2**28  # size of the cache beyond which the programs that are not in use are deleted
+MAX_SECONDS = 60 * 24 * 3600  # since the last use of a program, after which it is deleted
 VARIABLE = "KERASTRANS_CACHE_DIR"
 
 # Libraries that Keras imports if they are installed, for its scikit-learn wrappers, its pictures
@@ -126,17 +127,22 @@ def _key():
 
 
 def _prepare_folder(parent, key):
-    """Create the folder of a key, and empty the cache of everything else and if it is too large.
+    """Create the folder of a key, and delete the programs of all keys that are not in use.
+
+    Programs of the cache are run, so that nobody else may write them.
 
     Raises:
-        OSError: If it cannot be created or written to.
+        OSError: If it cannot be created or written to, or belongs to others.
     """
     folder = parent / key
-    is_new = not folder.is_dir()
-    if is_new or sum(x.stat().st_size for x in folder.iterdir()) > MAX_BYTES:
-        for old in parent.glob("jax-*"):
-            if old != folder or not is_new:  # another process may have made it by now
-                shutil.rmtree(old, ignore_errors=True)
-        folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    found = folder.stat()
+    if hasattr(os, "getuid") and (found.st_uid != os.getuid() or found.st_mode & 0o022):
+        raise OSError(f"{folder} can be written by others: it must be yours, with the mode 700")
+    total, files = 0, [(path, path.stat()) for path in parent.glob("jax-*/*")]
+    for path, file in sorted(files, key=lambda x: -x[1].st_atime):  # the latest read first
+        total += file.st_size
+        if total > MAX_BYTES or file.st_atime < time.time() - MAX_SECONDS:
+            path.unlink(missing_ok=True)
     with tempfile.TemporaryFile(dir=folder):  # raises
         return folder

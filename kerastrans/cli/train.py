@@ -5,6 +5,7 @@ from pathlib import Path
 
 from kerastrans.cli.options import (
     DOOR,
+    EXISTS,
     FIT,
     FLAG,
     FORECASTER,
@@ -18,9 +19,11 @@ from kerastrans.cli.options import (
     given,
     option,
     positive,
+    replaces,
 )
 from kerastrans.cli.reading import read_series, read_static
 from kerastrans.cli.startup import start_keras
+from kerastrans.cli.trained import limits_of
 from kerastrans.utils.validation import check_percents, check_positive_integers
 
 DATA = "name of a dataset, or CSV file: long (unique_id, ds, y), or with one column per channel"
@@ -43,6 +46,8 @@ TRAINING = {
         "learning rate of Adam with clipped gradients", type=positive, metavar="RATE"
     ),
     "--precision": option("auto, float32, tf32, bfloat16 or float16"),
+}
+TEST = {
     "--test-size": option(
         "last steps of each series, used only for the report (default: at most a fifth)", STEPS
     ),
@@ -54,7 +59,6 @@ SELECTION = {
     "--time-limit": option("seconds that the selection takes at most (default: 600)", SECONDS),
     **{flag: FORECASTER[flag] for flag in ("--past", "--future-columns", "--seed")},
 }
-TEST = {"--test-size": TRAINING["--test-size"]}
 
 
 def add_commands(add):
@@ -63,7 +67,8 @@ def add_commands(add):
     train.add_argument("data", help=DATA)
     train.add_argument("--output", type=Path, required=True, help="folder to write")
     train.add_argument("--resume", action="store_true", help="continue an interrupted training")
-    add_options(train, TRAINING, FORECASTER, FIT, TIME_LIMIT, LEVELS, DOOR, STATIC, QUIET)
+    add_options(train, EXISTS, TRAINING, TEST, FORECASTER, FIT, TIME_LIMIT, LEVELS)
+    add_options(train, DOOR, STATIC, QUIET)
 
     demo = add("demo", run_demo, "train, forecast, plot and export on a real series")
     demo.add_argument("--output", type=Path, help="folder to write (default: saved_models/demo-N)")
@@ -73,7 +78,7 @@ def add_commands(add):
     select.add_argument("data", help=DATA)
     select.add_argument("--output", type=Path, required=True, help="folder to write")
     select.add_argument("--resume", action="store_true", help="continue an interrupted selection")
-    add_options(select, SELECTION, HORIZON, TEST, LEVELS, DOOR, STATIC, QUIET)
+    add_options(select, EXISTS, SELECTION, HORIZON, TEST, LEVELS, DOOR, STATIC, QUIET)
 
 
 def run_train(options):
@@ -82,60 +87,64 @@ def run_train(options):
     from kerastrans.forecasting.inference.recipe import Training
     from kerastrans.models import registry
 
-    check_positive_integers(**given(options, FIT))
-    recipe = Training(**given(options, FIT, TIME_LIMIT))
-    if hasattr(options, "epochs") and hasattr(options, "time_limit"):
+    data, run, reading = options.data, _run(options), given(options, DOOR, STATIC)
+    fit, limit, settings = (given(options, table) for table in (FIT, TIME_LIMIT, TRAINING))
+    arguments, quiet = given(options, FORECASTER), given(options, QUIET)
+
+    check_positive_integers(**fit)
+    recipe = Training(**fit, **limit)
+    if "epochs" in fit and limit:
         raise ValueError("--epochs and --time-limit cannot be combined: leave one of them out.")
-    arguments = given(options, FORECASTER)
     hyperparameters = dict(arguments.pop("hyperparameters", ()))
-    model = getattr(options, "model", MODEL)
+    model = settings.get("model", MODEL)
     if model != LESSON:
         registry.check_hyperparameters(model, hyperparameters)
         if "size" in arguments:
             registry.check_size(model, arguments["size"])
-    series, shared = _read(options, arguments)
-    steps = arguments.pop("prediction_length", series.season)
-    arguments |= {"prediction_length": steps, "training": recipe}
+    series, static = _read(data, run, arguments, **reading)
+    arguments = {"prediction_length": series.season, **arguments, "training": recipe}
 
     start_keras()
-    settings = given(options, TRAINING)
     if "precision" in settings:
         from kerastrans.utils import precision
 
         precision.use(settings["precision"])
     rate = settings.get("learning_rate")
     forecaster = make_forecaster(model, rate, **arguments | hyperparameters)
-    settings = {"static": shared["static"], **given(options, LEVELS, QUIET)}
-    make_run(
-        fitting(forecaster, series, **settings),
-        series,
-        options.output,
-        prediction_length=forecaster.prediction_length,
-        title=f"{model} on {options.data}",
-        **shared,
-    )
+    steps, title = forecaster.prediction_length, f"{model} on {data}"
+    train_on = fitting(forecaster, series, static=static, levels=run.get("levels"), **quiet)
+    make_run(train_on, series, prediction_length=steps, title=title, static=static, **run)
 
 
-def _read(options, arguments):
+def _run(options):
+    """Return the arguments of `make_run` that the options of `train` and `select` give."""
+    run = {"output": options.output, "resume": options.resume, "replace": replaces(options)}
+    return run | given(options, TEST, LEVELS)
+
+
+def _read(data, run, arguments, static=None, **reading):
     """Check the folder to write and read the data.
 
     Args:
-        options: Parsed options.
-        arguments: Dict that may name covariates, as "past" and "future".
+        data: str, name of a dataset or path of a file.
+        run: Dict of arguments of `make_run`.
+        arguments: Dict that may name covariates, as "past", "future" and "bounds".
+        static: Path of a file of static covariates, or None.
+        **reading: Options in `DOOR`.
 
     Returns:
-        `Series`, and a dict of the arguments of `make_run` that `train` and `select` share.
+        `Series`, and the DataFrame of static covariates or None.
     """
     from kerastrans.cli.run import Series, check_folders
+    from kerastrans.data.tables.reader import read_as_of
 
-    check_folders(options.output, options.resume)
-    check_percents(given(options, LEVELS).get("levels", ()))
-    covariates = [*arguments.get("past", ()), *arguments.get("future", ())]
-    frame = read_series(options.data, options, covariates)
-    static = read_static(options)
+    check_folders(run["output"], run["resume"], run["replace"])
+    check_percents(run.get("levels", ()))
+    covariates = [*arguments.get("past", ()), *arguments.get("future", ()), *limits_of(**arguments)]
+    frame = read_series(data, reading, covariates)
+    static = read_static(static, reading, read_as_of(frame))
     in_columns = [name for name in covariates if name in frame.columns]
-    series = Series.of(frame, in_columns, given(options, DOOR).get("freq"))
-    return series, {"static": static, "resume": options.resume, **given(options, TEST, LEVELS)}
+    return Series.of(frame, in_columns, reading.get("freq")), static
 
 
 def make_forecaster(model, learning_rate=None, **kwargs):
@@ -172,6 +181,7 @@ def run_demo(options):
     from kerastrans import datasets
     from kerastrans.cli.run import Series, check_folders, fitting, make_run
 
+    quiet = given(options, QUIET)
     folder = options.output or next_folder(Path("saved_models"), "demo")
     check_folders(folder)
     frame = datasets.load("nyc_departures")
@@ -184,7 +194,7 @@ def run_demo(options):
 
     forecaster, other = (make_forecaster(x, **DEMO_SIZES) for x in (MODEL, TRANSFORMER))
     make_run(
-        fitting(forecaster, series, **given(options, QUIET), **DEMO),
+        fitting(forecaster, series, **quiet, **DEMO),
         series,
         folder,
         prediction_length=forecaster.prediction_length,
@@ -218,23 +228,18 @@ def run_select(options):
     """Read the data, select an ensemble of models, and test it once."""
     from kerastrans.cli.run import make_run
 
-    arguments = given(options, SELECTION)
-    series, shared = _read(options, arguments)
-    prediction_length = getattr(options, "prediction_length", series.season)
+    data, run, reading = options.data, _run(options), given(options, DOOR, STATIC)
+    arguments, horizon = given(options, SELECTION), given(options, HORIZON)
+    verbose = not given(options, QUIET)
+    series, static = _read(data, run, arguments, **reading)
+    horizon = {"prediction_length": series.season, **horizon}
     start_keras()
     from kerastrans.forecasting.selection.search import select
 
     def train_on(part, folder):
-        settings = {"static": shared["static"], "freq": series.freq, **arguments}
-        settings |= {"folder": folder / "candidates", "verbose": not hasattr(options, "quiet")}
-        return select(part, prediction_length, **settings)
+        settings = {"folder": folder / "candidates", "verbose": verbose, **horizon, **arguments}
+        return select(part, static=static, freq=series.freq, **settings)
 
-    selected = make_run(
-        train_on,
-        series,
-        options.output,
-        prediction_length=prediction_length,
-        title=f"selection on {options.data}",
-        **shared,
-    )
+    title = f"selection on {data}"
+    selected = make_run(train_on, series, title=title, static=static, **horizon, **run)
     print(f"\n{selected.leaderboard.round(4).to_string(index=False, na_rep='')}")

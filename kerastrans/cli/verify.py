@@ -2,7 +2,7 @@
 
 from kerastrans.cli.options import DOOR, add_options, given, option, positive
 from kerastrans.cli.reading import read_series
-from kerastrans.cli.trained import PUBLISHED, is_published, load_forecaster
+from kerastrans.cli.trained import PUBLISHED, is_published, load_published
 
 TOLERANCE = {
     "--tolerance": option(
@@ -31,13 +31,14 @@ def run_verify(options):
         ValueError: If the forecasts differ by more than the tolerance.
         ValueError: If these are not published weights, or model options are given.
     """
-    name = options.trained
+    name, weights, tolerance = options.trained, given(options, PUBLISHED), given(options, TOLERANCE)
+    data, reading = options.data, given(options, DOOR)
     if not is_published(name):
         raise ValueError(f"{name} has no published weights, which could be compared.")
-    if hasattr(options, "model_options"):
+    if "model_options" in weights:
         raise ValueError("verify takes no --set: the authors' package is run with its defaults.")
-    frame = read_series(options.data, options)
-    forecaster = load_forecaster(options, frame)
+    frame = read_series(data, reading)
+    forecaster = load_published(name, weights, reading.get("freq"), frame)
     from kerastrans.data.frames import is_wide, to_long
     from kerastrans.models.pretrained.shipped import resolve_checkpoint
     from kerastrans.models.pretrained.verification import compare
@@ -56,8 +57,7 @@ def run_verify(options):
         columns = [alias, *lows, median, *highs]
         return list(rows[columns].to_numpy().reshape(len(series), 1, steps, len(columns)))
 
-    folder, _ = resolve_checkpoint(name, getattr(options, "revision", None))
-    tolerance = given(options, TOLERANCE)
+    folder, _ = resolve_checkpoint(name, weights.get("revision"))
     result = compare(forecaster.model.name, folder, series, steps, forecast, **tolerance)
     print(f"{name}: {result.port} compared with {result.package} on {len(series)} series")
     for series_name, difference in zip(panel.names[:, 0], result.differences, strict=True):

@@ -172,6 +172,7 @@ def read_panel(
     future=None,
     limits=(),
     held_out=None,
+    sort=False,
 ):
     """Read and check the series of a frame; missing time steps become missing values.
 
@@ -188,6 +189,8 @@ def read_panel(
             function from the numbers of steps of the valid series to it. The encodings of the
             covariates are then fitted to all rows before these steps. None to use the encodings of
             `covariates`.
+        sort: bool, whether to put the series in the order of their names; otherwise they are in the
+            order of the frame.
 
     Returns:
         `Panel`. A series is left out, with the reason in `faults`, if it has a duplicate or missing
@@ -210,13 +213,14 @@ def read_panel(
     num_past = len(frame)
     used = [c.name for c in (*covariates.past, *covariates.future)]
     times, codes, names, values, frame = read_frame(frame, [*used, *limits], future)
+    if sort:
+        places = np.argsort(names[:, 0].astype(str), kind="stable")
+        codes, names = np.argsort(places)[codes], names[places]
     is_past = np.arange(len(frame)) < num_past  # `frame` now includes the rows of `future`
     stamped = is_countable(times)
-    if not stamped.any():
-        check_countable(times)  # raises
     is_inferred = clock is None and freq is None
-    if clock is None:
-        clock = _read_clock(times[stamped], codes[stamped], names, freq)
+    if clock is None or not stamped.any():
+        clock = _clock_of(times, codes, names, freq)
     numbers, on_grid = clock.numbers(times.where(stamped, times[stamped.argmax()]))
 
     # Sort by series and time, and find the first row and the end of each series.
@@ -238,11 +242,9 @@ def read_panel(
     places = covariates.find_static(static, names[:, 0])
     unknown = np.flatnonzero(places < 0).tolist()
     reasons = dict.fromkeys(unknown, "no row in the frame of static covariates") | reasons
-    keep = ~np.isin(codes[begins], list(reasons))
+    keep = ~np.isin(codes[begins], list(reasons))  # (series,)
     faults = {str(names[code][0]): reason for code, reason in sorted(reasons.items())}
-    if not keep.any():
-        name, why = next(iter(faults.items()))
-        raise NoSeriesError(f"no usable series of {len(faults)}: {name!r} has {why}.", faults)
+    _check_usable(keep, faults)
 
     # Last observed step of each series: rows of the future count as its first step here.
     past_numbers = np.where(is_past, numbers, numbers[begins].repeat(ends - begins))
@@ -265,6 +267,13 @@ def read_panel(
     return Panel(clock, names[keep], *layout, *arrays, encoded[keep], limits, faults, covariates)
 
 
+def _check_usable(keep, faults):
+    """Raise NoSeriesError, with the reasons by series, if every series is left out."""
+    if not keep.any():
+        name, why = next(iter(faults.items()))
+        raise NoSeriesError(f"no usable series of {len(faults)}: {name!r} has {why}.", faults)
+
+
 def _is_training_row(codes, numbers, held_out):
     """Return which rows come before the last `held_out` steps of their series.
 
@@ -282,8 +291,24 @@ def _sorting(codes, numbers):
     return slice(None) if is_sorted.all() else np.lexsort((numbers, codes))
 
 
-def _read_clock(times, codes, names, freq):
+def read_clock(frame, covariates=(), future=None):
+    """Return the `Clock` that `read_panel` infers from a frame.
+
+    Args:
+        frame: As in `read_panel`.
+        covariates: Names of the columns of a wide frame that are not channels.
+        future: As in `read_panel`.
+    """
+    times, codes, names, *_ = read_frame(frame, covariates, future)
+    return _clock_of(times, codes, names, None)
+
+
+def _clock_of(times, codes, names, freq):
     """Return the clock of the longest series; among equally long ones, of the first by name."""
+    stamped = is_countable(times)
+    if not stamped.any():
+        check_countable(times)  # raises
+    times, codes = times[stamped], codes[stamped]
     lengths = np.bincount(codes)
     code = min(np.flatnonzero(lengths == lengths.max()), key=lambda code: str(names[code][0]))
     return Clock.of(times[codes == code].sort_values().unique(), freq)
@@ -380,18 +405,18 @@ def series_faults(clock, times, codes, numbers, values, begins, ends, stamped, o
     for i in np.flatnonzero((num_known == 0) | (spans > MAX_STEPS_PER_ROW * rows + 10_000)):
         why = f"{rows[i]} rows over {spans[i]} steps" if num_known[i] else "no value at all"
         faults.setdefault(int(codes[begins[i]]), why)
-    smallest = _distances(numbers, begins, rows)
+    smallest = _distances(numbers, begins, rows, is_daily=clock.freq == "D")
     for i in np.flatnonzero(smallest > 1):
         why = f"rows {smallest[i]} or more steps of frequency {clock.freq!r} apart"
         faults.setdefault(int(codes[begins[i]]), why)
     return faults
 
 
-def _distances(numbers, begins, rows):
+def _distances(numbers, begins, rows, is_daily):
     """Return the number of steps between rows, `(series,)`; 1 where rows are not regular.
 
     They are regular if three of four distances are about the smallest one, as those of monthly rows
-    on a daily clock.
+    on a daily clock. Two such rows are enough.
     """
     steps = np.diff(numbers, prepend=numbers[0])
     steps[begins] = np.iinfo(steps.dtype).max  # between two series
@@ -399,4 +424,5 @@ def _distances(numbers, begins, rows):
     is_near = steps <= np.repeat(MAX_RATIO * smallest, rows)
     is_near[begins] = False
     count = np.add.reduceat(is_near.astype("int64"), begins)
-    return np.where((rows > MIN_STEPS_TO_COMPARE) & (4 * count >= 3 * (rows - 1)), smallest, 1)
+    are_enough = (rows > MIN_STEPS_TO_COMPARE) | (is_daily & (rows > 1) & (smallest >= 28))
+    return np.where(are_enough & (4 * count >= 3 * (rows - 1)), smallest, 1)

@@ -213,11 +213,12 @@ class Windows:
         rows = xp.where(rows < begin[:, None], 0, rows)  # row 0 is NaN
         if "limits" in table:
             rows = xp.where(rows < xp.take(table["limits"], chosen)[:, None], rows, 0)
+        # (batch, context_length, num_channels)
         x = seen = xp.take(table["values"], rows[:, :past_steps], axis=0)
         # Center and scale come from observed values only: gaps are filled afterwards.
         if is_training is not None:
             typical = xp.take(table["typical"], xp.take(table["typical_of"], chosen), axis=0)
-            typical = typical[:, None]
+            typical = typical[:, None]  # (batch, 1, num_channels), as center and scale
             scaler = WindowScaler() if self.relative and is_training else self.scaler
             own = self.scaler.least_scale(seen, typical, xp)
             center, scale = scaler.statistics(seen, xp, own)
@@ -239,7 +240,7 @@ class Windows:
             future.append(xp.take(table["future"], rows, axis=0))
         numbers = xp.take(table["first"], series) + cut - begin  # of the cuts, on the clock
         if self.calendar:
-            place = numbers[:, None] + steps - self._earliest
+            place = numbers[:, None] + steps - self._earliest  # (batch, steps)
             future.append(xp.take(table["calendar"], place, axis=0))
         if future:
             inputs["future_covariates"] = xp.concatenate(future, axis=-1)

@@ -6,6 +6,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from kerastrans.utils.lazy import install
+
 
 def list_partitions(path):
     """Return the .parquet files of a folder and its subfolders, sorted by path.
@@ -33,19 +35,21 @@ def list_partitions(path):
     return [path]
 
 
-def read_partition(path):
+def read_partition(path, columns=None):
     """Read the frame of a Parquet file.
+
+    Args:
+        path: Path of the file.
+        columns: List of the columns to read; None for all.
 
     Raises:
         ImportError: If the extra `scale` is missing.
         ValueError: If the file is not a Parquet file.
     """
     try:
-        return pd.read_parquet(path)
+        return pd.read_parquet(path, columns=columns)
     except ImportError:
-        raise ImportError(
-            'Parquet files require an extra: pip install "kerastrans[scale]".'
-        ) from None
+        raise ImportError(f"Parquet files require an extra: {install('scale')}.") from None
     except (OSError, ValueError, KeyError) as error:
         raise ValueError(f"cannot read {path}: {str(error).splitlines()[0]}") from None
 

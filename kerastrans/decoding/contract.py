@@ -1,10 +1,12 @@
 """Requirements on layers that are decoded step by step, checked before any work.
 
-A layer that treats every time step alike is decoded by calling it on one step. The layers and
-operations of this kind are listed here. A layer that looks across time must define
+A layer that treats every time step alike is decoded by calling it on the newest steps. The layers
+and operations of this kind are listed here. A layer of the user that consists of such layers and
+operations is read as if they were written out. A layer that looks across time must define
 
-    decode(*args, index, **kwargs) -> outputs
-        Does the same as `call` for the single step at position `index`, with the same arguments.
+    decode(*args, positions, **kwargs) -> outputs
+        Does the same as `call` for the newest steps, with the same arguments. Their `positions` are
+        integers `(time,)`, or `(batch, time)` if each row has its own.
 
 A layer that remembers earlier steps defines these two methods instead:
 
@@ -12,6 +14,8 @@ A layer that remembers earlier steps defines these two methods instead:
         Returns tensors whose first axis is the batch, with room for `length` steps. Arguments that
         depend on the decoder's input are KerasTensors here.
     decode(*args, cache, index, time_axes, **kwargs) -> outputs, cache
+        Decodes the newest steps, and writes them into the cache from `index` on. It gets one step,
+        or all steps of a prompt except the last one, at the int 0.
 
 Optional methods are
 
@@ -25,6 +29,9 @@ Optional methods are
         reads known arguments step by step; these must then be as long as the loop.
     check_length(num_steps)
         Raises ValueError for a sequence that is too long for the layer.
+
+If `decode` has an argument `starts`, the layer supports prompts of several lengths, which end
+together: for each row it is the index of the first step, `(batch,)`; None if all have the same.
 
 If `call` has an argument `<name>_mask`, these methods are given the implicit mask of the argument
 `<name>` in it.
@@ -44,10 +51,16 @@ from fractions import Fraction
 import keras
 from keras import layers
 
-from kerastrans.decoding.graph import fill_arguments, store_outputs
+from kerastrans.decoding.graph import (
+    any_length,
+    fill_arguments,
+    once_per_model,
+    read_calls,
+    store_outputs,
+)
 from kerastrans.layers.dropout import Dropout
 from kerastrans.layers.masks import implicit_masks
-from kerastrans.utils.keras_internals import calls, op_name
+from kerastrans.utils.keras_internals import op_name
 
 # Layers that treat every element alike.
 ELEMENT_WISE_LAYERS = {
@@ -112,25 +125,35 @@ def defines_method(layer, method):
     return False
 
 
+@once_per_model
 def patch_length_of(model):
     """Return the number of time steps that a model decodes at once."""
     symbol = model.inputs[-1]
-    readers = (node for node in calls(model) if any(x is symbol for x in node.input_tensors))
-    return max(getattr(node.operation, "patch_length", 1) for node in readers)
+    calls = read_calls(model, {id(x): x for x in model.inputs})
+    readers = (call for call in calls if any(x is symbol for x in call.input_tensors))
+    return max(getattr(call.operation, "patch_length", 1) for call in readers)
 
 
-def batch_factors(model, nodes):
+@once_per_model
+def patch_dependence_of(model):
+    """Return the weight of the dependence of the steps of a patch, see `UnfoldPatches`, or None."""
+    calls = read_calls(model, {id(x): x for x in model.inputs})
+    found = (getattr(call.operation, "dependence", None) for call in calls)
+    return next((x for x in found if x is not None), None)
+
+
+def batch_factors(model, calls):
     """Return the number of rows per sequence of each call, by the call's id."""
     factors, found = {id(model.inputs[-1]): Fraction(1)}, {}
-    for node in nodes:
-        factor = max(factors.get(id(x), Fraction(0)) for x in node.input_tensors)
-        found[id(node)] = int(factor)
-        factor *= Fraction(getattr(node.operation, "batch_factor", 1))
-        factors.update((id(x), factor) for x in node.outputs)
+    for call in calls:
+        factor = max(factors.get(id(x), Fraction(0)) for x in call.input_tensors)
+        found[id(call)] = int(factor)
+        factor *= Fraction(getattr(call.operation, "batch_factor", 1))
+        factors.update((id(x), factor) for x in call.outputs)
     return found
 
 
-def check_steps(model, nodes):
+def check_steps(model, calls):
     """Check that a model's graph can run one step at a time.
 
     The shapes of all tensors are inferred for one step and for two steps. The axis that differs is
@@ -138,91 +161,90 @@ def check_steps(model, nodes):
 
     Args:
         model: Functional `keras.Model` whose last input is the decoder's.
-        nodes: Calls that depend on the decoder's input, in order.
+        calls: List of `Call` that depend on the decoder's input, in order.
 
     Returns:
-        Dict from the id of each KerasTensor of the step to its time axis, and a bool that is True
-        if a layer reads known arguments step by step.
+        Dict from the id of each KerasTensor of the step to its time axis, and the list of the
+        layers that read known arguments step by step.
 
     Raises:
         ValueError: If a layer or operation cannot be decoded; the message names it.
     """
     symbol, unit = model.inputs[-1], patch_length_of(model)
-    one, two = (_resize(symbol, steps * unit) for steps in (1, 2))
+    one, two = (any_length(symbol, steps * unit) for steps in (1, 2))
     axes = {id(symbol): _time_axis(one, two)}
     if axes[id(symbol)] is None:
-        raise _refusal(model, "its last input has no time axis")
-    one, two, reads_ahead = {id(symbol): one}, {id(symbol): two}, False
-    for node in nodes:
-        _check_operation(node, axes)
+        raise ValueError(f"generate cannot decode {model.name!r}: its last input has no time axis.")
+    one, two, ahead = {id(symbol): one}, {id(symbol): two}, []
+    for call in calls:
+        _check_operation(call, axes)
         for shapes in (one, two):
-            _infer_shapes(node, shapes)
-        for output in node.outputs:
+            _infer_shapes(call, shapes)
+        for output in call.outputs:
             axes[id(output)] = _time_axis(one[id(output)], two[id(output)])
             if axes[id(output)] is None:
                 raise _refusal(
-                    node.operation,
+                    call,
                     f"it returns shape {one[id(output)].shape} for one step and "
                     f"{two[id(output)].shape} for two: one axis must be the time axis",
                 )
-        if hasattr(node.operation, "check_decode"):
-            args, kwargs = fill_arguments(node, {})
-            kwargs = kwargs | implicit_masks(node.operation, args, kwargs)
-            named = time_axes(node, axes)
-            reads_ahead |= node.operation.check_decode(*args, time_axes=named, **kwargs)
-    return axes, reads_ahead
+        if hasattr(call.operation, "check_decode"):
+            kwargs = call.kwargs | implicit_masks(call.operation, call.args, call.kwargs)
+            named = time_axes(call, axes)
+            if call.operation.check_decode(*call.args, time_axes=named, **kwargs):
+                ahead.append(call.operation)
+    return axes, ahead
 
 
-def time_axes(node, axes):
-    """Return the time axis of each argument of a node that depends on the decoder's input."""
-    args, kwargs = fill_arguments(node, {})
-    bound = inspect.signature(node.operation.call).bind(*args, **kwargs)
-    return {name: axes[id(x)] for name, x in bound.arguments.items() if id(x) in axes}
+def time_axes(call, axes):
+    """Return the time axis of each argument of a call that depends on the decoder's input."""
+    bound = inspect.signature(call.operation.call).bind(*call.args, **call.kwargs)
+    first = {name: keras.tree.flatten(x)[:1] for name, x in bound.arguments.items()}
+    return {name: axes[id(x)] for name, xs in first.items() for x in xs if id(x) in axes}
 
 
-def _check_operation(node, axes):
+def takes_starts(layer):
+    """Return whether a layer with a cache supports prompts of several lengths."""
+    return "starts" in inspect.signature(layer.decode).parameters
+
+
+def _check_operation(call, axes):
     """Raise ValueError unless the operation is known to be position-wise or defines `decode`."""
-    operation = node.operation
-    args, kwargs = fill_arguments(node, {})
+    operation, args, kwargs = call.operation, call.args, call.kwargs
     if not isinstance(operation, keras.layers.Layer):
         decodable = op_name(operation) in ARITHMETIC_OPS | MASK_OPS
     elif defines_method(operation, "decode"):
-        stated = {"index": 0}
+        stated = {"positions": None}
         if defines_method(operation, "start_cache"):
-            stated |= {"cache": None, "time_axes": {}}
+            stated = {"cache": None, "index": 0, "time_axes": {}}
         try:
             inspect.signature(operation.decode).bind(*args, **kwargs, **stated)
         except TypeError as error:
-            raise _refusal(operation, f"its `decode` does not match its `call`: {error}") from None
+            raise _refusal(call, f"its `decode` does not match its `call`: {error}") from None
         return
     elif hasattr(operation, "decode"):
-        raise _refusal(operation, "it overrides `call`, but inherits `decode`")
+        raise _refusal(call, "it overrides `call`, but inherits `decode`")
     else:
         decodable = type(operation) in ELEMENT_WISE_LAYERS or (
             type(operation) in FEATURE_WISE_LAYERS
             and getattr(operation, "axis", -1) in (-1, 2, [-1], [2])
-            and all(axes.get(id(x), 0) != len(x.shape) - 1 for x in node.input_tensors)
+            and all(axes.get(id(x), 0) != len(x.shape) - 1 for x in call.input_tensors)
         )
     if not decodable:
         raise _refusal(
-            operation,
+            call,
             "it may look across time; use a position-wise layer, or define `decode` for it",
         )
 
 
-def _infer_shapes(node, shapes):
-    """Add the shapes of the node's outputs, as KerasTensors, to `shapes`."""
-    args, kwargs = fill_arguments(node, shapes)
+def _infer_shapes(call, shapes):
+    """Add the shapes of the call's outputs, as KerasTensors, to `shapes`."""
+    args, kwargs = fill_arguments(call, shapes)
     try:
-        store_outputs(node, node.operation.compute_output_spec(*args, **kwargs), shapes)
+        store_outputs(call, call.operation.compute_output_spec(*args, **kwargs), shapes)
     except Exception as error:  # an operation may raise anything when shapes do not fit
-        given = [shapes.get(id(x), x).shape for x in node.input_tensors]
-        raise _refusal(node.operation, f"shapes of single steps do not match: {given}") from error
-
-
-def _resize(symbol, steps):
-    """Return a KerasTensor like `symbol` with this number of steps."""
-    return keras.KerasTensor((symbol.shape[0], steps, *symbol.shape[2:]), symbol.dtype)
+        given = [shapes.get(id(x), x).shape for x in call.input_tensors]
+        raise _refusal(call, f"shapes of single steps do not match: {given}") from error
 
 
 def _time_axis(one, two):
@@ -237,9 +259,10 @@ def _time_axis(one, two):
     return axis if second == 2 * first else None
 
 
-def _refusal(operation, why):
+def _refusal(call, why):
     """Return the ValueError that names an operation and the reason why it cannot be decoded."""
+    operation, owner = call.operation, f" of {call.owner!r}" if call.owner else ""
     return ValueError(
-        f"generate cannot decode {operation.name!r} ({type(operation).__name__}) step by step: "
-        f"{why}."
+        f"generate cannot decode {operation.name!r} ({type(operation).__name__}){owner} step by "
+        f"step: {why}."
     )

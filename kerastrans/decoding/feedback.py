@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from keras import ops
 
+from kerastrans import heads
+from kerastrans.decoding.contract import patch_dependence_of
+
 
 class Sampler:
     """Base class of samplers. Samplers of numbers and of tokens define `start` and `advance`.
@@ -55,38 +58,51 @@ class AncestralSampler(Sampler):
         seed: int, seed of the draws.
         histories: Array `(windows, ...)`. All windows have the same number of rows in the batch.
             None for one unknown window.
+        dependence: Weight `(patch_length, patch_length)`, see `UnfoldPatches`; None for steps that
+            are drawn independently of each other, given the inputs.
 
     Source: Salinas et al. (2020), section 3.
     """
 
     head: object
     num_channels: int
-    # These two fields are not part of the compiled loop.
+    # A model has one dependence, and the other two are not part of the compiled loop.
     seed: int = field(default=0, compare=False)
     histories: np.ndarray | None = field(default=None, compare=False)
+    dependence: object = field(default=None, compare=False)
+
+    @classmethod
+    def of(cls, model, seed=0, histories=None):
+        """Return the sampler of a functional model that ends in a distribution."""
+        num_channels, dependence = model.inputs[-1].shape[-1], patch_dependence_of(model)
+        return cls(heads.of(model), num_channels, seed, histories, dependence)
 
     def draws(self, rows, num_steps):
         histories = [0.0] if self.histories is None else self.histories
         samples = rows // len(histories)
-        shape = samples, num_steps, self.num_channels, self.head.num_uniforms
+        shape = samples, num_steps, self.num_channels, self.head.num_normals
         # A window's generator is seeded by the call's seed and the window's values, so that its
         # samples do not depend on the other windows, and different windows have different samples.
         generators = (
             np.random.default_rng([self.seed, zlib.crc32(np.asarray(x, "float32").tobytes())])
             for x in histories
         )
-        uniform = (random.uniform(1e-6, 1 - 1e-6, shape) for random in generators)
-        return [np.concatenate([x.astype("float32") for x in uniform])]
+        return [np.concatenate([x.standard_normal(shape, "float32") for x in generators])]
 
-    def start(self, first, num_steps, uniform):
-        batch_size, _, output_dim = ops.shape(first)
-        return ops.zeros((batch_size, num_steps, output_dim), first.dtype), uniform
+    def start(self, first, num_steps, normals):
+        rows, _, num_channels = ops.shape(first)
+        if self.dependence is not None:
+            patch_length, width = self.dependence.shape[0], normals.shape[2] * normals.shape[3]
+            patches = ops.reshape(normals, (-1, patch_length, width))  # width: channels * numbers
+            root = ops.cast(self.dependence, normals.dtype)
+            normals = ops.reshape(ops.matmul(root, patches), ops.shape(normals))
+        return ops.zeros((rows, num_steps, num_channels), first.dtype), normals
 
     def advance(self, outputs, index, memory):
-        written, uniform = memory
+        written, normals = memory
         steps = outputs.shape[1]
         places = index * steps + ops.arange(steps, dtype="int32")
-        draw = ops.cast(ops.take(uniform, places, axis=1), outputs.dtype)
+        draw = ops.cast(ops.take(normals, places, axis=1), outputs.dtype)
         value = ops.cast(self.head.draw(outputs, draw), written.dtype)
         written = ops.slice_update(written, (0, index * steps, 0), value)
-        return value, (written, uniform), None
+        return value, (written, normals), None

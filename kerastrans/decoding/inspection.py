@@ -6,12 +6,11 @@ from keras import ops
 
 from kerastrans.data.covariates import KINDS
 from kerastrans.decoding.contract import defines_method
-from kerastrans.decoding.graph import check_arrays, run_calls
+from kerastrans.decoding.graph import check_arrays, read_calls, run_calls
 from kerastrans.layers.attention.cached_attention import CachedMultiHeadAttention
-from kerastrans.layers.attention.projected_attention import ProjectedAttention
+from kerastrans.layers.attention.multi_head_attention import ProjectedAttention
 from kerastrans.layers.masks import implicit_masks
-from kerastrans.layers.transformer.encoder import TransformerBlock
-from kerastrans.utils.keras_internals import calls
+from kerastrans.layers.transformer.block_layers import TransformerBlock
 from kerastrans.utils.types import Tensor
 
 ATTENTION_KINDS = "encoder_self", "decoder_self", "cross"
@@ -56,8 +55,9 @@ def attention_scores(model: keras.Model, inputs: Tensor) -> dict[str, np.ndarray
     if {len(array) for array in arrays} != {1}:
         sizes = [len(array) for array in arrays]
         raise ValueError(f"attention_scores requires inputs with a batch of 1, got {sizes}.")
-    nodes = calls(model)
-    _check_shown(node.operation for node in nodes)
+    symbols = {id(x): x for x in model.inputs}
+    calls = list(read_calls(model, symbols, _is_block))
+    _check_shown(call.operation for call in calls)
     tensors = {
         id(symbol): ops.convert_to_tensor(array)
         for symbol, array in zip(model.inputs, arrays, strict=True)
@@ -77,7 +77,7 @@ def attention_scores(model: keras.Model, inputs: Tensor) -> dict[str, np.ndarray
         # Run the layer as usual to obtain the inputs of the following layers.
         return layer(*args, **kwargs)
 
-    run_calls(nodes, tensors, run)
+    run_calls(calls, tensors, run)
     scores = {kind: np.stack(weights) for kind, weights in scores.items() if weights}
     if not scores:
         raise ValueError(f"{model.name!r} has no kerastrans attention.")
@@ -90,14 +90,13 @@ def attention_kind(layer, args, kwargs):
     return "cross" if is_cross else "decoder_self" if layer.causal else "encoder_self"
 
 
+def _is_block(call):
+    return isinstance(call.operation, TransformerBlock)
+
+
 def _check_shown(operations):
     """Raise ValueError for an attention layer without a matrix of weights to show."""
     for layer in operations:
-        if isinstance(layer, TransformerBlock):
-            raise ValueError(
-                f"attention_scores cannot show {layer.name!r} ({type(layer).__name__}), a single "
-                "layer: use the function transformer_encoder or transformer_decoder in its place."
-            )
         if isinstance(layer, ProjectedAttention) and not defines_method(layer, "attention_scores"):
             raise ValueError(
                 f"attention_scores cannot show {layer.name!r} ({type(layer).__name__}): it has no "

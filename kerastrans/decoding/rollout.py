@@ -6,14 +6,14 @@ from keras import ops
 from kerastrans import heads
 from kerastrans.decoding.cached_decoder import CachedDecoder
 from kerastrans.decoding.feedback import AncestralSampler
-from kerastrans.decoding.graph import history_input, inputs_of, takes_missing
+from kerastrans.decoding.graph import history_input, inputs_of
 from kerastrans.heads.quantile import GivenQuantiles
-from kerastrans.utils.model_files import without_optimizer
+from kerastrans.utils.model_files import serializable, without_optimizer
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_levels, check_positive_integers
 
 
-@keras.saving.register_keras_serializable(package="kerastrans")
+@serializable
 class Rollout(keras.layers.Layer):
     """Forecast of an autoregressive model from its own outputs, with a fixed number of steps.
 
@@ -40,28 +40,18 @@ class Rollout(keras.layers.Layer):
         self.prediction_length = prediction_length
         self._decoder = CachedDecoder(model)
 
-    @property
-    def takes_missing(self):
-        """Whether the history may contain NaN."""
-        return takes_missing(self.model)
-
     def call(self, inputs):
         return self._decoder.unroll(list(inputs), self.prediction_length)
 
     def compute_output_shape(self, inputs_shape):
         return inputs_shape[0][0], self.prediction_length, inputs_shape[0][2]
 
-    def get_config(self):
-        model = keras.saving.serialize_keras_object(self.model)
-        own = {"model": model, "prediction_length": self.prediction_length}
-        return {**super().get_config(), **own}
-
     @classmethod
     def from_config(cls, config):
         return cls(**{**config, "model": keras.saving.deserialize_keras_object(config["model"])})
 
 
-@keras.saving.register_keras_serializable(package="kerastrans")
+@serializable
 class SampledQuantiles(keras.layers.Layer):
     """Quantiles of the samples of an autoregressive model with a head that can be drawn from.
 
@@ -91,20 +81,15 @@ class SampledQuantiles(keras.layers.Layer):
         self.model = model
         self.trainable = False
         self.prediction_length = prediction_length
-        self.levels = check_levels(levels)
+        self.levels = list(check_levels(levels))
         self.num_samples = num_samples
         self.seed = seed
         self._decoder = CachedDecoder(model)
         self._decoder.check_length(-(-prediction_length // self._decoder.patch_length))
         self._reader = heads.Samples(heads.of(model))
 
-    @property
-    def takes_missing(self):
-        """Whether the history may contain NaN."""
-        return takes_missing(self.model)
-
     def call(self, inputs):
-        sampler = AncestralSampler(heads.of(self.model), inputs[0].shape[2], self.seed)
+        sampler = AncestralSampler.of(self.model, self.seed)
         samples = ops.stop_gradient(
             decode_fixed(
                 self._decoder, list(inputs), self.prediction_length, sampler, self.num_samples
@@ -115,16 +100,6 @@ class SampledQuantiles(keras.layers.Layer):
     def compute_output_shape(self, inputs_shape):
         batch, _, num_channels = inputs_shape[0]
         return batch, self.prediction_length, num_channels, len(self.levels)
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "model": keras.saving.serialize_keras_object(self.model),
-            "prediction_length": self.prediction_length,
-            "levels": list(self.levels),
-            "num_samples": self.num_samples,
-            "seed": self.seed,
-        }
 
     @classmethod
     def from_config(cls, config):
@@ -178,11 +153,10 @@ def decode_fixed(decoder, inputs, prediction_length, sampler, num_samples):
     num_patches = -(-prediction_length // decoder.patch_length)
     draws = sampler.draws(num_samples, num_patches * decoder.patch_length)
     history = inputs[0]
-    first = ops.repeat(history[:, -decoder.patch_length :], num_samples, axis=0)
     repeated = [ops.tile(x, (ops.shape(history)[0], *[1] * (x.ndim - 1))) for x in draws]
-    decoded = decoder.decode(
-        *inputs, first, *repeated, num_patches=num_patches, sampler=sampler, copies=num_samples
-    )[:, :prediction_length]
+    tensors = *decoder.split_inputs(inputs), None, repeated
+    decoded = decoder.decode(num_patches, tensors, sampler=sampler, copies=num_samples)
+    decoded = decoded[:, :prediction_length]
     if not draws:
         return decoded
     shape = -1, num_samples, prediction_length, history.shape[2]

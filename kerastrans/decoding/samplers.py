@@ -26,12 +26,16 @@ class _TokenSampler(Sampler):
     """Base class of token samplers; subclasses define `choose`.
 
     The memory contains the tokens written, a flag for each row that has ended, and the additional
-    tensors of the subclass.
+    tensors of the subclass. A start or end token of -1 is none.
     """
 
     pad_token: int = PAD
     start_token: int = START
     end_token: int = END
+
+    def __post_init__(self):
+        if self.pad_token < 0 <= self.end_token:
+            raise ValueError(f"after end_token={self.end_token} a pad_token follows, got none, -1.")
 
     def start(self, first, num_steps, *draws):
         rows = ops.shape(first)[0]
@@ -90,6 +94,7 @@ class RandomSampler(_TokenSampler):
     seed: int | None = field(default=None, compare=False)  # all seeds share one compiled loop
 
     def __post_init__(self):
+        super().__post_init__()
         check_non_negative(temperature=self.temperature)
         if self.temperature == 0:
             raise ValueError("temperature must be above 0; for the limit 0 use GreedySampler.")
@@ -143,6 +148,7 @@ class BeamSampler(_TokenSampler):
     length_penalty: float = 0.0
 
     def __post_init__(self):
+        super().__post_init__()
         check_positive_integers(width=self.width)
         check_non_negative(length_penalty=self.length_penalty)
 

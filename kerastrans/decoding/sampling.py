@@ -23,9 +23,9 @@ def generate_samples(
     Args:
         model: Functional `keras.Model` that ends in a distribution of `kerastrans.heads`, such as
             the result of `build_deepar_model(..., head="student_t")`. Its inputs are `history`,
-            covariates if any, and the decoder input, in this order.
+            covariates if any, and the decoder input, in this order; or only the prompt.
         inputs: Array `(batch, context_length, num_channels)`, or a list with one array per input
-            except the decoder's.
+            except the decoder's; the prompt for a decoder-only model.
         num_steps: int, number of values to sample one by one.
         num_samples: int, number of samples of each window.
         seed: int, seed of the draws.
@@ -49,14 +49,13 @@ def generate_samples(
     check_positive_integers(num_steps=num_steps, num_samples=num_samples)
     check_seed(seed)
     decoder = cached_decoder(model)
-    head = heads.of(model)
-    if not hasattr(head, "draw"):
+    if not hasattr(heads.of(model), "draw"):
         raise ValueError(
             f"generate_samples requires a model that ends in a distribution; {model.name!r} ends "
             "in a point."
         )
     arrays = decoder.check_inputs(inputs, "generate_samples")
-    first = np.repeat(arrays[0][:, -decoder.patch_length :], num_samples, axis=0)
-    sampler = AncestralSampler(head, decoder.decoder_input.shape[-1], seed, arrays[0])
-    drawn = decoder.run(arrays, first, num_steps, sampler, copies=num_samples)
+    encoder_inputs, prompt = decoder.split_inputs(arrays)
+    sampler = AncestralSampler.of(model, seed, arrays[0])
+    drawn = decoder.run(encoder_inputs, prompt, num_steps, sampler, copies=num_samples)
     return drawn.reshape(len(arrays[0]), num_samples, *drawn.shape[1:])

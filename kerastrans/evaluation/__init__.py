@@ -21,6 +21,10 @@ __getattr__, __dir__, __all__ = names_of(
             "seasonal_naive",
         ),
         "significance.calibration": ("coverage_tests", "randomized_pit", "reliability"),
-        "significance.model_sets": ("bootstrap_interval", "mean_ranks", "model_confidence_set"),
+        "significance.model_sets": (
+            "geometric_mean_interval",
+            "mean_ranks",
+            "model_confidence_set",
+        ),
     },
 )

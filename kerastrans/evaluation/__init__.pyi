@@ -16,4 +16,4 @@ from kerastrans.evaluation.scores.windows import ForecastError as ForecastError,
 from kerastrans.evaluation.significance import calibration as calibration
 from kerastrans.evaluation.significance.calibration import coverage_tests as coverage_tests, randomized_pit as randomized_pit, reliability as reliability
 from kerastrans.evaluation.significance import model_sets as model_sets
-from kerastrans.evaluation.significance.model_sets import bootstrap_interval as bootstrap_interval, mean_ranks as mean_ranks, model_confidence_set as model_confidence_set
+from kerastrans.evaluation.significance.model_sets import geometric_mean_interval as geometric_mean_interval, mean_ranks as mean_ranks, model_confidence_set as model_confidence_set

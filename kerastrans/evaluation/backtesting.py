@@ -105,7 +105,7 @@ def score(
             in the order of "ds" after each origin) or "cutoff" for one row per group.
         season: int, number of steps in the season that defines the scale; None for the default of
             the frequency (24 for hours, 1 for days, 12 for months), see
-            `kerastrans.evaluation.scores.scales.scale_season`.
+            `kerastrans.data.time.seasons.mase_season`.
         freq: str, pandas frequency; required if it cannot be inferred from the time stamps of
             `train`.
 

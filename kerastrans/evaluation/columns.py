@@ -178,10 +178,10 @@ def contamination_lines(backtests: Backtests) -> list[str]:
     Example:
         >>> import kerastrans
         >>> frame = kerastrans.datasets.load("air_passengers")
-        >>> zero = kerastrans.from_pretrained("kerastrans_zero", 12, verbose=False)
+        >>> zero = kerastrans.from_pretrained("kerastrans_zero_2", 12, verbose=False)
         >>> lines = contamination_lines(zero.backtest(frame, windows=1))
         >>> lines[0].partition(" (")[0]
-        "kerastrans_zero was not trained on 'air_passengers'"
+        "kerastrans_zero_2 was not trained on 'air_passengers'"
     """
     lines = []
     for name, frame in split_models(backtests).items():

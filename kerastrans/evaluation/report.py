@@ -40,6 +40,7 @@ img { max-width: 100%; }
 __all__ = ["contamination_lines", "write_report"]
 MAX_ROWS = 50  # number of rows shown in a table
 MAX_FITS = 50  # of a statistical model that is added by default, one per series and origin
+SHOWN = ("skill", "p", "mae", "mase", "crps", "coverage-80")  # scores that fit on a page
 MIN_MODELS, MIN_SERIES = 3, 8  # whose mean ranks are shown
 
 
@@ -49,6 +50,7 @@ def write_report(
     backtests: Backtests,
     *,
     baseline: str | None = None,
+    described: str | None = None,
     train: IntoDataFrame | None = None,
     history: IntoDataFrame | None = None,
     season: int | None = None,
@@ -74,10 +76,13 @@ def write_report(
             several models.
         baseline: str, name of the backtest that the others are compared with. By default the best
             of the last value and the seasonal naives is added if `history` is given.
+        described: str, name of the backtest whose forecasts, calibration and residuals are shown;
+            by default the best one that is given.
         train: Long or wide DataFrame that sets the scale of MASE and other scaled errors, see
             `kerastrans.backtesting.score`.
         history: Long or wide DataFrame of the series, for the naive baselines and the plots.
-        season: int, number of steps in the season of MASE; by default that of the frequency.
+        season: int, number of steps in the season of MASE and of the statistical models; by default
+            those of `kerastrans.backtesting.score` and `statistical_backtests`.
         seasons: ints, seasons of the seasonal naives; by default all of the frequency.
         freq: str, pandas frequency; required if it cannot be inferred from the time stamps of
             `train` and `history`.
@@ -86,7 +91,7 @@ def write_report(
         statistical: Names of statistical models to add, see
             `kerastrans.evaluation.statistical_backtests`; they require `history`. By default
             "ets" and "theta" if the extra `baselines` is installed, `history` is given, and at most
-            50 fits are needed, one per series and origin. Given backtests of these names are kept.
+            50 fits are needed, one per series and origin. Given backtests of these models are kept.
 
     Returns:
         The path.
@@ -96,8 +101,8 @@ def write_report(
         ImportError: If statistical models are given and `statsforecast` is not installed.
         ValueError: If no backtest is given, if one lacks the column "unique_id", "ds", "cutoff" or
             "y", if the baseline is unknown, if statistical models are given without `history`, or
-            for any reason listed in `score` or `skill`, such as a season without `train`. Nothing
-            is written then.
+            for any reason listed in `score` or `skill`, such as a season with neither `train` nor
+            `history`. Nothing is written then.
 
     Example:
         >>> import tempfile
@@ -118,13 +123,16 @@ def write_report(
     for backtest in backtests.values():
         check_columns(backtest, ID, TIME, CUTOFF, TARGET)
     names, seen = list(backtests), contamination_lines(backtests)
-    backtests |= _statistical(statistical, backtests, history, freq)
+    backtests |= statistical_rivals(statistical, backtests, history, season, freq)
     if baseline is None and history is not None:
         baseline, naive = best_naive(backtests[names[0]], history, seasons, freq=freq)
         backtests.setdefault(baseline, naive)
-    options = {"train": train, "season": season, "freq": None if train is None else freq}
+    options = {"train": train, "freq": None if train is None else freq}
+    options["season"] = season if history is None or train is not None else None
     table = _rank_backtests(backtests, baseline, options)
-    best = next(name for name in table.index if name in names)  # a given one, not the added naive
+    check_choice("described", described, (None, *names))
+    # A given one, not the added naive.
+    best = described or next(name for name in table.index if name in names)
     parts = [
         _summary(title, backtests[best], unit),
         *_scores(backtests, table, baseline, unit, options),
@@ -139,8 +147,12 @@ def write_report(
     return path
 
 
-def _statistical(models, backtests, history, freq):
-    """Return the backtests of statistical models by name, without those that are given."""
+def statistical_rivals(models, backtests, history, season=None, freq=None):
+    """Return the backtests of statistical models by name, without those that are given.
+
+    If `models` is None, they are exponential smoothing and Theta, if statsforecast is installed and
+    at most `MAX_FITS` fits are needed.
+    """
     backtest = next(iter(backtests.values()))
     if models is None:
         is_quick = len(backtest[[ID, CUTOFF]].drop_duplicates()) <= MAX_FITS
@@ -148,11 +160,12 @@ def _statistical(models, backtests, history, freq):
         models = ("ets", "theta") if is_quick and is_possible else ()
     if models and history is None:
         raise ValueError(f"statistical={models!r} requires history=, the rows to fit them to.")
-    models = [name for name in models if name not in backtests]
+    models = [x for x in models if x not in {name.partition(" (")[0] for name in backtests}]
     if not models:
         return {}
     levels = backtesting.interval_levels(backtest)
-    return statistical_backtests(backtest, history, models, levels=levels, freq=freq)
+    options = {"levels": levels, "season": season, "freq": freq}
+    return statistical_backtests(backtest, history, models, **options)
 
 
 def _summary(title, backtest, unit):
@@ -184,7 +197,13 @@ def _error_column(table):
 
 def _scores(backtests, table, baseline, unit, options):
     """Return the section on all backtests: scores, verdicts, and the error at each step."""
-    lines = [] if baseline is None else verdicts(table, baseline)
+    lines = []
+    if baseline is not None:
+        is_open = table["p"].isna() & (table.index != baseline)
+        lines = verdicts(table[~is_open], baseline)
+        if is_open.any():
+            names, verb = ", ".join(table.index[is_open]), "is" if is_open.sum() == 1 else "are"
+            lines.append(f"{names} {verb} not tested against {baseline}: too few origins.")
     if "crps" in table and table["crps"].isna().any():
         names = ", ".join(table.index[table["crps"].isna()])
         lines.append(f"Without intervals there is no CRPS: calibrate {names} to compare it.")
@@ -194,7 +213,7 @@ def _scores(backtests, table, baseline, unit, options):
     return [
         "<h2>Scores</h2>",
         *(f"<p>{html.escape(line)}</p>" for line in lines),
-        _table(table),
+        _table(_shown(table)),
         *_ranks({name: backtests[name] for name in table.index}),
         "<h2>Error at each step ahead</h2>",
         _picture(plotting.plot_error_by_step(by_step, unit=unit)),
@@ -231,9 +250,9 @@ def _describe_backtest(name, backtest, history, unit, options):
         f"<h2>{name}: residuals</h2>",
         _picture(plotting.plot_residuals(backtest, unit=unit)),
         f"<h2>{name}: by series, the largest error first</h2>",
-        _table(by_series),
+        _table(_shown(by_series)),
         f"<h2>{name}: by origin</h2>",
-        _table(backtesting.score(backtest, by=CUTOFF, **options)),
+        _table(_shown(backtesting.score(backtest, by=CUTOFF, **options))),
     ]
 
 
@@ -253,6 +272,11 @@ def _some_origins(backtest):
                 break
         rows += chosen[::-1]
     return pd.concat(rows)
+
+
+def _shown(scores):
+    """Return the columns of a table of scores that fit on a page."""
+    return scores[[name for name in SHOWN if name in scores]]
 
 
 def _table(frame):

@@ -12,6 +12,7 @@ from kerastrans import heads
 from kerastrans.data.missing import after_missing_ends, count_missing_ends, move_steps
 from kerastrans.decoding.cached_decoder import cached_decoder
 from kerastrans.decoding.graph import (
+    any_length,
     history_input,
     inputs_of,
     is_autoregressive,
@@ -33,6 +34,11 @@ from kerastrans.utils.validation import (
 from kerastrans.version import __version__
 
 SHORT = ("refuse", "pad")
+MISSING_END = (  # by whether forecasts begin after the last known value
+    "a missing value is 0",
+    "forecasts begin after the last known value of the history; those of the last steps, as many "
+    "as are missing at its end, are NaN",
+)
 
 
 @dataclass(frozen=True)
@@ -84,6 +90,7 @@ def forecast_of(
     bounds=None,
     short="refuse",
     prediction_length=None,
+    context_length=None,
     metadata=None,
     encodings=None,
     num_samples=100,
@@ -100,6 +107,7 @@ def forecast_of(
         bounds: See `export_savedmodel`.
         short: See `export_savedmodel`.
         prediction_length: See `export_savedmodel`.
+        context_length: See `export_savedmodel`.
         metadata: See `export_savedmodel`.
         encodings: See `export_savedmodel`.
         num_samples: See `export_savedmodel`.
@@ -111,9 +119,11 @@ def forecast_of(
         RuntimeError: If Keras runs on another backend.
         ValueError: See `export_savedmodel`.
     """
-    _check_backend(backends)
+    check_backend(backends)
     model = _functional(model)
     history, *others = inputs_of(model)
+    if context_length is not None:
+        history = _of_length(model, history, context_length)
     _check_shapes(model, history)
     decodes = is_autoregressive(model)
     if prediction_length is None and not decodes:
@@ -125,75 +135,128 @@ def forecast_of(
     others = others[:-1] if decodes else others
     head, bounds, encodings = heads.of(model), check_bounds(bounds), encodings or Encodings()
     draws = decodes and hasattr(head, "draw")
-    sampler = AncestralSampler(head, history.shape[2], seed) if draws else FeedBack()
+    sampler = AncestralSampler.of(model, seed) if draws else FeedBack()
     head = heads.Samples(head) if draws else head
     widths = encodings.widths
+    _check_options(model, history, head, scaler, bounds, widths)
+    if decodes:
+        predict = _decoding(model, history, prediction_length, sampler, num_samples if draws else 1)
+    else:
+        predict = _direct(model, prediction_length)
+    predict = unscaled(predict, model, head, scaler, takes_missing(model), fill)
+    encoder = _encoder_of(model, history, others, encodings, prediction_length)
+    columns = dict.fromkeys(bound_inputs(bounds), Input((prediction_length, 1)))
+    inputs = {**encoder.inputs, **columns}
+    # Each channel has its own end if its forecast depends on nothing but its own history.
+    timed = [name for name, x in inputs.items() if x.length is not None or name == "position"]
+    is_shared = encodings.mixes_channels or len(timed) > 1 or bool(columns or encoder.calendar)
+    moves = fill != "zero"
+    program = _Program(predict, encoder, head, widths, bounds, inputs, short, is_shared, moves)
+    facts = describe(model, head, inputs, prediction_length)
+    facts |= {"context_length": history.shape[1], "short": short, "missing_end": MISSING_END[moves]}
+    facts |= {} if bounds is None else {"bounds": list(bounds)}
+    metadata = _merged(facts | encoder.describe(), metadata or {})
+    return Forecast(program.run, inputs, batch_size, metadata, decodes)
+
+
+@dataclass(eq=False)
+class _Program:
+    """The steps of a file.
+
+    Attributes:
+        predict: Function from encoded inputs to the parameters of the forecast and its scale.
+        encoder: `Encoder` of the inputs.
+        head: Head of the forecast, or `Samples`.
+        widths: Widths of the conformal intervals, or None.
+        bounds: Pair of numbers or names of columns, or None.
+        inputs: Dict of name -> `Input`.
+        short: "refuse" or "pad", what short histories are.
+        is_shared: bool, whether all channels end at the same step.
+        moves: bool, whether forecasts begin after the last known value.
+    """
+
+    predict: callable
+    encoder: Encoder
+    head: heads.Head
+    widths: object
+    bounds: tuple | None
+    inputs: dict
+    short: str
+    is_shared: bool
+    moves: bool
+
+    def run(self, *tensors):
+        """Return the outputs of the file from its inputs, in their order."""
+        given = dict(zip(self.inputs, tensors, strict=True))
+        read = {name: x.length for name, x in self.inputs.items() if x.length is not None}
+        whole = {name: given[name] for name in read}
+        given |= {name: last_steps(x, read[name], self.short) for name, x in whole.items()}
+        seen, gaps = given["history"], None
+        if self.moves:
+            gaps = count_missing_ends(seen, self.is_shared, ops)
+            given |= _moved(given, whole, read, gaps, read["history"] - 1)
+            for name in bound_inputs(self.bounds):
+                given[name] = move_steps(given[name], gaps, self.inputs[name].shape[0], ops)
+        encoded, fits = self.encoder(given, gaps)
+        parameters, scale = self.predict(encoded)
+        limit = functools.partial(within, bounds=self.bounds, inputs=given)
+        if isinstance(self.head, heads.Samples):
+            parameters = limit({"samples": parameters})["samples"]
+        outputs = limit(self.head.outputs(parameters))
+        if self.widths is not None:
+            outputs |= self.widths.bounds(self.head, parameters, scale, given, limit)
+        outputs = masked(outputs, seen, fits)
+        if not self.moves:
+            return outputs
+        return {name: after_missing_ends(x, gaps, ops) for name, x in outputs.items()}
+
+
+def _check_options(model, history, head, scaler, bounds, widths):
+    """Raise ValueError for options that an exported file of this model cannot have."""
     if scaler is not None:
         check_scaler(model, head, scaler, history.shape)
     if bounds is not None:
         check_bounded(head)
     if widths is not None:
         check_head(head)
-    if decodes:
-        predict = _decoding(model, prediction_length, sampler, num_samples if draws else 1)
-    else:
-        predict = _direct(model, prediction_length)
-    predict = unscaled(predict, model, head, scaler, takes_missing(model), fill)
-    symbols = {"history": history}
-    symbols |= {x.name: x for x in others if x.name not in least_inputs(model)}
-    encoder = Encoder(
-        encodings, symbols, history.shape[1], prediction_length, missing_inputs(model)
-    )
-    columns = dict.fromkeys(bound_inputs(bounds), Input((prediction_length, 1)))
-    inputs = {**encoder.inputs, **columns}
-    # Each channel has its own end if its forecast depends on nothing but its own history.
-    timed = [name for name, x in inputs.items() if x.length is not None or name == "position"]
-    is_shared = encodings.mixes_channels or len(timed) > 1 or columns or encoder.calendar
-    facts = {**describe(model, head, inputs, prediction_length), "short": short}
-    length, moves = history.shape[1], fill != "zero"
-    facts["missing_end"] = (
-        "forecasts begin after the last known value of the history; those of the last steps, as "
-        "many as are missing at its end, are NaN"
-        if moves
-        else "a missing value is 0"
-    )
-    facts |= {} if bounds is None else {"bounds": list(bounds)}
 
-    def function(*tensors):
-        given = dict(zip(inputs, tensors, strict=True))
-        read = {name: x.length for name, x in inputs.items() if x.length is not None}
-        whole = {name: given[name] for name in read}
-        given |= {name: last_steps(x, read[name], short) for name, x in whole.items()}
-        seen, gaps = given["history"], None
-        if moves:
-            # Each history ends at its last known value, and as many earlier steps are read.
-            gaps = count_missing_ends(seen, is_shared, ops)
-            for name, x in whole.items():
-                before = last_steps(x, read[name] + length - 1, "pad")[:, : length - 1]
-                x = ops.concatenate([before, given[name]], axis=1)
-                given[name] = move_steps(x, gaps, length - 1, ops)[:, length - 1 :]
-            for name in columns:
-                given[name] = move_steps(given[name], gaps, prediction_length, ops)
-        encoded, fits = encoder(given, gaps)
-        parameters, scale = predict(encoded)
-        limit = functools.partial(within, bounds=bounds, inputs=given)
-        if draws:
-            parameters = limit({"samples": parameters})["samples"]
-        outputs = limit(head.outputs(parameters))
-        if widths is not None:
-            outputs |= widths.bounds(head, parameters, scale, given, limit)
-        outputs = masked(outputs, seen, fits)
-        if not moves:
-            return outputs
-        return {name: after_missing_ends(x, gaps, ops) for name, x in outputs.items()}
 
-    facts |= encoder.describe()
-    metadata = metadata or {}
+def _encoder_of(model, history, others, encodings, prediction_length):
+    """Return the `Encoder` of the inputs of a model without those that are computed of others."""
+    least, missing = least_inputs(model), missing_inputs(model)
+    symbols = {"history": history, **{x.name: x for x in others if x.name not in least}}
+    return Encoder(encodings, symbols, history.shape[1], prediction_length, missing)
+
+
+def _moved(given, whole, lengths, gaps, most):
+    """Return sequences that end at the last known value, and begin as many steps earlier.
+
+    Args:
+        given: Dict of name -> `(batch, steps, columns)`, the last steps of each sequence.
+        whole: Dict of name -> `(batch, time, columns)`, each sequence with its earlier steps.
+        lengths: Dict of name -> number of the last steps.
+        gaps: See `count_missing_ends`.
+        most: int, largest number of steps to move.
+    """
+    moved = {}
+    for name, x in whole.items():
+        # `most` earlier steps, padded if there are fewer, for the windows to move back over.
+        before = last_steps(x, lengths[name] + most, "pad")[:, :most]
+        x = ops.concatenate([before, given[name]], axis=1)
+        moved[name] = move_steps(x, gaps, most, ops)[:, most:]
+    return moved
+
+
+def _merged(facts, metadata):
+    """Return the metadata of a file with those of the user.
+
+    Raises:
+        ValueError: If the user's replace a fact that describes the file.
+    """
     replaced = sorted(x for x in facts.keys() & metadata.keys() if facts[x] != metadata[x])
     if replaced:
         raise ValueError(f"metadata must not replace {replaced}, which describe the file.")
-    facts |= metadata
-    return Forecast(function, inputs, batch_size, facts, decodes)
+    return facts | metadata
 
 
 def _functional(model):
@@ -208,7 +271,7 @@ def _functional(model):
     return model
 
 
-def _check_backend(backends):
+def check_backend(backends):
     """Raise RuntimeError unless Keras runs on one of these backends."""
     if keras.backend.backend() not in backends:
         raise RuntimeError(
@@ -232,8 +295,19 @@ def _check_shapes(model, history):
     if None in history.shape[1:]:
         raise ValueError(
             f"only models of one context length are exported, the history of {model.name!r} has "
-            f"the shape {tuple(history.shape)}."
+            f"the shape {tuple(history.shape)}: give the context_length of a decoder-only model."
         )
+
+
+def _of_length(model, history, context_length):
+    """Return the prompt of a decoder-only model with a fixed length."""
+    check_positive_integers(context_length=context_length)
+    if len(model.inputs) > 1 or history.shape[1] not in (None, context_length):
+        raise ValueError(
+            f"context_length is for decoder-only models, leave it out: the history of "
+            f"{model.name!r} has the shape {tuple(history.shape)}."
+        )
+    return any_length(history, context_length)
 
 
 def describe(model, head, inputs, prediction_length):
@@ -262,21 +336,23 @@ def describe(model, head, inputs, prediction_length):
     }
 
 
-def _decoding(model, prediction_length, sampler, num_samples):
+def _decoding(model, history, prediction_length, sampler, num_samples):
     """Return the function that decodes a scaled forecast, or samples, step by step.
 
     All windows have the same random numbers.
     """
     decoder = cached_decoder(model)
-    decoder.check_length(-(-prediction_length // decoder.patch_length))
-    num_channels = model.inputs[0].shape[-1]
+    _, prompt = decoder.split_inputs([history])
+    before = prompt.shape[1] // decoder.patch_length - 1
+    decoder.check_length(before - prediction_length // -decoder.patch_length)
+    num_channels = history.shape[-1]
     widths = decoder.decoder_input.shape[-1], decoder.output.shape[2]
     if widths != (num_channels, num_channels):
         raise ValueError(
             "only a model whose input, decoder and output have one width is exported, got "
             f"{num_channels}, {widths[0]} and {widths[1]} in {model.name!r}."
         )
-    _, *others = (x.name for x in decoder.encoder_inputs)
+    others = [x.name for x in decoder.encoder_inputs[1:]]
 
     def decode(inputs):
         tensors = [inputs["history"], *(inputs[name] for name in others)]

@@ -11,7 +11,7 @@ from typing import Any
 import keras
 import numpy as np
 
-from kerastrans.export.forecast import forecast_of
+from kerastrans.export.forecast import check_backend, forecast_of
 from kerastrans.utils.files import first_line, new_file
 from kerastrans.utils.precision import without_bfloat16
 from kerastrans.utils.types import PathLike
@@ -55,6 +55,7 @@ def export_onnx(
         ...     export_onnx(model, Path(folder, "model.onnx")).name  # doctest: +SKIP
         'model.onnx'
     """
+    check_backend(("tensorflow",))
     import_extra("tf2onnx", "an ONNX file", "onnx")
     path = Path(path)
     check_new(path)

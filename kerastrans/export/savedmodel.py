@@ -24,6 +24,7 @@ def export_savedmodel(
     bounds: Sequence[float | None] | None = None,
     short: str = "refuse",
     prediction_length: int | None = None,
+    context_length: int | None = None,
     metadata: dict[str, Any] | None = None,
     encodings: Any = None,
     num_samples: int = 100,
@@ -41,8 +42,8 @@ def export_savedmodel(
     the metadata as JSON.
 
     Args:
-        model: Autoregressive model as in `kerastrans.generate`, with a decoder as wide as the
-            encoder's input, or a direct model as `kerastrans.zoo` builds them.
+        model: Autoregressive model as in `kerastrans.generate`, without an encoder or with
+            a decoder as wide as its input, or a direct model as `kerastrans.zoo` builds them.
         path: Path of the folder to write, which must not exist.
         scaler: `StandardScaler` or `WindowScaler` that the model was trained with, or None.
         fill: Value that the model was trained to see for a missing value: None for the mean of the
@@ -52,6 +53,8 @@ def export_savedmodel(
         short: str, rule for fewer steps than the context: "refuse", or "pad" to put missing values
             before them. If there are more steps, the last ones are read.
         prediction_length: int, number of steps to forecast; by default that of a direct model.
+        context_length: int, number of last steps that a decoder-only model reads as its prompt;
+            None for other models.
         metadata: Dict of additional metadata, such as channels and frequency.
         encodings: `kerastrans.export.encodings.Encodings` of time stamps, covariates and conformal
             intervals, which `Forecaster.export` passes; by default the inputs are those of the
@@ -90,6 +93,7 @@ def export_savedmodel(
             bounds=bounds,
             short=short,
             prediction_length=prediction_length,
+            context_length=context_length,
             metadata=metadata,
             encodings=encodings,
             num_samples=num_samples,

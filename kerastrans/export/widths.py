@@ -45,7 +45,7 @@ class Widths:
         return keys
 
     def bounds(self, head, parameters, scale, inputs, limit):
-        """Return the dict of "lower" and "upper" bounds of the intervals.
+        """Return the dict of "lower" and "upper" bounds of the intervals, and of a moved median.
 
         Args:
             head: Head of the model.
@@ -55,7 +55,8 @@ class Widths:
             limit: Function that keeps a dict of tensors within the bounds of the series.
 
         Returns:
-            Dict of tensors `(batch, prediction_length, num_channels, levels)`.
+            Dict of tensors `(batch, prediction_length, num_channels, levels)`; and "forecast", in
+            the narrowest interval, if the point of the head is the median.
         """
         if self.sizes is not None:
             sizes = self._of_keys("unique_id", self.series, self.sizes, inputs)
@@ -74,7 +75,11 @@ class Widths:
         # A wider interval contains a narrower one: all bounds are put in order.
         ends, count = _in_order(ends), len(self.levels)
         lower, upper = ends[:count][::-1], ends[count:]
-        return limit({"lower": ops.stack(lower, axis=-1), "upper": ops.stack(upper, axis=-1)})
+        found = {"lower": ops.stack(lower, axis=-1), "upper": ops.stack(upper, axis=-1)}
+        if isinstance(head, PointHead) or head.point_is_median:
+            middle = head.outputs(parameters)["forecast"]
+            found["forecast"] = ops.minimum(ops.maximum(middle, lower[0]), upper[0])
+        return limit(found)
 
     def _of_keys(self, name, keys, values, inputs):
         """Return the values of the window's key, the first of them for an unknown key."""

@@ -12,8 +12,9 @@ from kerastrans.forecasting.conformal.offsets import count_effective
 MAX_FACTORS = 32  # number of common factors of the series that are kept
 MAX_PAIRWISE = 2048  # series with gaps whose pairs are each counted by their common rows: 32 MB
 DIGITS = 4  # decimals of the stored numbers, so that a file has the same ones
-DEFAULT_CORRELATION = 0.7  # of neighbouring steps, if no history is long enough to learn it
-PROCESSES = (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.995)  # correlations of neighbouring steps
+DEFAULT_PROCESS = 0.7  # if no history is long enough to learn the dependence of the steps
+# Coefficients of autoregressive processes, 1 of a random walk.
+PROCESSES = (-0.9, -0.6, -0.3, 0.3, 0.5, 0.7, 0.8, 0.85, 0.9, 0.95, 0.98, 1.0)
 
 
 @dataclass(frozen=True)
@@ -38,9 +39,9 @@ class Dependence:
     Example:
         >>> dependence = Dependence.default(3)
         >>> dependence.steps
-        array([[1.  , 0.7 , 0.49],
-               [0.7 , 1.  , 0.7 ],
-               [0.49, 0.7 , 1.  ]])
+        array([[1.    , 0.5735, 0.3725],
+               [0.5735, 1.    , 0.6496],
+               [0.3725, 0.6496, 1.    ]])
         >>> dependence.draw(["a", "b"], 100, seed=0).shape
         (2, 100, 3)
     """
@@ -53,16 +54,17 @@ class Dependence:
     def default(cls, prediction_length):
         """Return the dependence that is used if there is nothing to learn it from.
 
-        The series are independent, and the steps are those of an autoregressive process.
+        The series are independent, and the steps depend on each other as in the forecasts of an
+        autoregressive process.
         """
-        return cls(_powers(DEFAULT_CORRELATION, prediction_length))
+        return cls(np.round(_errors_of(DEFAULT_PROCESS, prediction_length), DIGITS))
 
     @classmethod
-    def fit(cls, scores, names, times):
+    def fit(cls, scores, names, times, others=None):
         """Return the dependence of some forecasts, or None without any known score.
 
         Both correlation matrices are shrunk, the more the fewer origins there are: that of the
-        steps to a smooth function of their distance, that of the series to a constant
+        steps to that of the errors of an autoregressive process, that of the series to a constant
         correlation, a pair with fewer common origins more than others. Means are not subtracted:
         a bias that all steps or series share is a part of the uncertainty of their sum.
 
@@ -71,6 +73,8 @@ class Dependence:
                 outcomes under their forecast distributions, NaN if unknown.
             names: `(windows, num_channels)`, str, the series of each window and channel.
             times: `(windows,)`, ints, the time of the first target of each window.
+            others: Tuple of the same three of windows that count less, such as those that a model
+                was trained on: they choose the process. None to choose it by `scores`.
 
         Source: Schäfer, Strimmer (2005), "A shrinkage approach to large-scale covariance matrix
         estimation", equation 8 and table 2, with the variance of a correlation of normal numbers.
@@ -91,14 +95,12 @@ class Dependence:
         length = scores.shape[1]
         times_known = times[known.any(axis=(1, 2))]
         num_origins = max(1, count_effective(times_known, length))
-        by_step = np.moveaxis(scores, 1, 2).reshape(-1, length)  # (windows and channels, steps)
-        raw = _correlation(by_step)
-        target = _target(raw)
+        target = _target(*(others or (scores, names, times)))
         found, loadings = _fit_series(scores, names, times, num_origins * _effective(target))
         squared_sum = _sum_of_squares(loadings)
         # Overlapping windows begin with other shocks, so that each origin counts for the steps.
         num_rows = len(np.unique(times_known)) * len(found) ** 2 / squared_sum
-        steps = _as_correlation(_shrunk(raw, target, num_rows))
+        steps = _as_correlation(_shrunk(_step_correlation(scores), target, num_rows))
         return cls(steps, found, np.round(loadings, DIGITS))
 
     @property
@@ -140,7 +142,7 @@ class Dependence:
             for begin in np.unique(first):
                 place, rows = np.searchsorted(times, begin), first == begin
                 drawn[rows] += np.tensordot(weights[rows], factors[..., place : place + length], 1)
-        return drawn @ self._root
+        return drawn @ self.root
 
     def probabilities(self, names, num_paths, seed, first=0):
         """Return dependent probabilities `(series, num_paths, prediction_length)`, see `draw`.
@@ -173,7 +175,7 @@ class Dependence:
         return np.zeros(self.loadings.shape[1])
 
     @functools.cached_property
-    def _root(self):
+    def root(self):
         """Symmetric square root of the correlation of the steps.
 
         With it, the errors of forecasts of one time from different origins have nearly the
@@ -199,34 +201,54 @@ class Dependence:
         return cls(steps, tuple(config["names"]), loadings)
 
 
-def _powers(correlation, length):
-    """Return the correlation matrix of an autoregressive process of order 1."""
-    steps = np.arange(length)
-    return np.round(correlation ** np.abs(steps[:, None] - steps), DIGITS)
+def _errors_of(coefficient, length):
+    """Return the correlations of the errors of a forecast of an autoregressive process of order 1.
 
-
-def _target(raw):
-    """Return a smooth matrix near some correlations, which depends on the distance of steps only.
-
-    It is a mixture of a constant correlation, that of an autoregressive process, and noise. Its
-    three numbers have the least squared error over all pairs of steps, among a grid of processes.
+    The error of a step is the sum of all shocks since the origin, each `coefficient` times as large
+    as the one after it.
     """
-    length = len(raw)
-    distances = np.arange(1, length)
-    if not len(distances):
+    sizes = np.sqrt(np.cumsum(coefficient ** (2.0 * np.arange(length))))
+    ratios = sizes[:, None] / sizes
+    return _powers(coefficient, length) * np.minimum(ratios, ratios.T)
+
+
+def _powers(coefficient, length):
+    """Return the correlations of an autoregressive process of order 1."""
+    return scipy.linalg.toeplitz(float(coefficient) ** np.arange(length))
+
+
+def _target(scores, names, times):
+    """Return a simple matrix near the correlations of the steps of a forecast, see `fit`.
+
+    It is a mixture of a constant correlation, of an autoregressive process or the errors of its
+    forecast, and of noise. Its three numbers have the least squared error over all pairs of steps,
+    among a grid of processes. A constant is shrunk to 0 if the number of forecasts hardly shows it:
+    it adds to the variance of a sum as often as there are pairs.
+    """
+    raw = _step_correlation(scores)
+    num_forecasts = count_effective(times, len(raw)) * len(np.unique(names))
+    pairs = ~np.eye(len(raw), dtype=bool)
+    if not pairs.any():
         return np.ones((1, 1))
-    means = np.array([np.diag(raw, k).mean() for k in distances])
-    pairs, best = length - distances, (np.inf, None)
-    for correlation in PROCESSES:
-        powers = correlation**distances
-        design = np.sqrt(pairs)[:, None] * np.stack([powers, np.ones(length - 1)], axis=1)
-        weights, _ = scipy.optimize.nnls(design, np.sqrt(pairs) * means)
-        weights = weights / max(1.0, weights.sum())
-        fitted = weights[0] * powers + weights[1]
-        error = (pairs * (fitted - means) ** 2).sum()
-        if error < best[0] - 1e-12:
-            best = error, fitted
-    return scipy.linalg.toeplitz(np.append(1.0, best[1]))
+    best = (np.inf, None)
+    for process in (x(c, len(raw)) for c in PROCESSES for x in (_errors_of, _powers)):
+        x, y = process[pairs], raw[pairs]
+        # Least squares with a slope and a constant of at least 0. Two steps have a slope only.
+        centered = x - x.mean()
+        slope = centered @ y / (centered @ centered) if centered.any() else y.mean() / x.mean()
+        constant = max(0.0, y.mean() - max(slope, 0.0) * x.mean())
+        constant *= constant**2 / (constant**2 + 1 / num_forecasts)
+        weight = np.clip(x @ (y - constant) / (x @ x), 0, max(0, 1 - constant))
+        distance = np.square(weight * x + constant - y).sum()
+        if distance < best[0] - 1e-12:
+            best = distance, weight * process + min(1, constant)
+    np.fill_diagonal(best[1], 1.0)
+    return best[1]
+
+
+def _step_correlation(scores):
+    """Return the correlations of the steps of scores `(windows, steps, channels)`."""
+    return _correlation(np.moveaxis(scores, 1, 2).reshape(-1, scores.shape[1]))
 
 
 def _correlation(scores):

@@ -1,6 +1,5 @@
 """The Forecaster: fit a Keras model on data frames and predict data frames with intervals."""
 
-import contextlib
 import inspect
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,6 +12,7 @@ from narwhals.typing import IntoDataFrame, IntoDataFrameT
 from kerastrans.data.frames import ID, TIME
 from kerastrans.data.native_frames import takes_any_frame
 from kerastrans.data.tables.reader import read_as_of
+from kerastrans.data.time.frequency import check_same_frequency
 from kerastrans.evaluation.columns import CONTAMINATION, CUTOFF
 from kerastrans.forecasting import inference, paths, training
 from kerastrans.forecasting.inference.config import AUTO, Config
@@ -23,22 +23,20 @@ from kerastrans.forecasting.inference.forecast import (
     read_windows,
 )
 from kerastrans.forecasting.inference.horizon import with_horizon
-from kerastrans.forecasting.inference.model import build_for, reinitialise
+from kerastrans.forecasting.inference.model import reinitialise
 from kerastrans.forecasting.inference.model_card import facts_of
 from kerastrans.forecasting.inference.reader import Reader, report_faults
 from kerastrans.forecasting.inference.recipe import (
-    FitCall,
     Training,
     TrainingChanges,
     resolve_training,
     training_of,
     warn_not_repeated,
 )
-from kerastrans.forecasting.inference.state import LEVELS, FittedState
-from kerastrans.forecasting.inference.univariate import adapt_to_frame
-from kerastrans.utils.distribution import distribute as distributed
+from kerastrans.forecasting.inference.state import LEVELS
 from kerastrans.utils.files import new_folder
 from kerastrans.utils.types import Columns, HeadOrName, Levels, ModelOrName, PathLike
+from kerastrans.utils.user_warnings import warn_user
 from kerastrans.utils.validation import (
     check_percents,
     check_positive_integers,
@@ -59,10 +57,10 @@ class Forecaster:
     Args:
         model: Name of an architecture, see `kerastrans.zoo.names`. By default "auto": `fit` chooses
             an architecture and the calendar, see `training.defaults.resolve_config`, or uses
-            "kerastrans_zero_2" without training if series are too short to train on, see
-            `training.fallback.is_needed`, or the trained model is worse, see `fit`. Or a functional
-            Keras model with the same inputs and outputs, or a function `(context_length,
-            prediction_length, num_channels, **hyperparameters)` that builds one.
+            "kerastrans_zero_2" without training, or the average of both, see
+            `training.comparison.Comparison.decide`. Or a functional Keras model with the same
+            inputs and outputs, or a function `(context_length, prediction_length, num_channels,
+            **hyperparameters)` that builds one.
         context_length: int, number of steps of history. By default `fit` chooses it from the
             frequency and the lengths of the series, see `training.defaults.resolve_config`; taken
             from the model if a Keras model is given.
@@ -195,8 +193,9 @@ class Forecaster:
         meanwhile.
 
         Args:
-            frame: Long or wide frame, with rows in any order; or path of a folder of Parquet files,
-                each with a long frame of whole series, one of which is in memory at a time.
+            frame: Long or wide frame, with rows and series in any order, which changes nothing; or
+                path of a folder of Parquet files, each with a long frame of whole series, one of
+                which is in memory at a time, in the order of their paths.
                 Covariate scales and categories are computed from the training rows of the first
                 file, and from whole series that are held out.
             static: Frame with "unique_id" and static covariates, one row per series.
@@ -227,72 +226,15 @@ class Forecaster:
         arguments = inspect.signature(Forecaster.fit).parameters.keys() - {"self", "changes"}
         recipe = resolve_training(self.config.training, changes, arguments)
         recipe.check_horizon(self.prediction_length)
-        limit = None if recipe.time_limit is None else training.TimeLimit(recipe.time_limit)
-        before = self.fitted
-        is_guarded = recipe.restore_published and self.card is not None and recipe.epochs != 0
-        data = training.TrainingData.read(
-            before.config if before else self.config,
-            frame,
-            state=before,
-            static=static,
-            freq=freq,
-            validation=validation,
-            validation_size=recipe.validation_size,
-            epochs=None if is_guarded else recipe.epochs,
-        )
-        reader, zone = data.reader, data.reader.clock and data.reader.clock.tz
-        read_as = read_as_of(frame) or self.read_as or (zone and {"timezone": zone})
         if self.config.is_built:  # known before it is compiled again, with a new optimizer
             self._was_trained = self._was_trained or training.loop.was_trained(self.config.model)
-        is_new = not (self._was_trained or (before and before.trained))
-        extras = {"callbacks": callbacks, "a validation frame": validation is not None}
-        begins = is_new and self.card is None and recipe.epochs != 0
-        call = FitCall(recipe, begins, tuple(name for name, given in extras.items() if given))
-        facts = {"read_as": read_as, "fits": (*(before.fits if before else ()), call)}
-        is_told = recipe.says_how or any(extras.values()) or distribute or checkpoint is not None
-        is_free = before is None and not is_told
-        is_free = is_free and training.fallback.is_possible(self.config, data)
-        if is_free and training.fallback.is_needed(self.config, data):
-            self._report(data.panels[0])
-            self.fitted = replace(training.fallback.published_state(self.config, data), **facts)
-            if verbose != 0:
-                print(training.fallback.description(data, self.card["name"]))
-            return self
-        with distributed(distribute) if distribute else contextlib.nullcontext():
-            if before:
-                model = training.fine_tuning.prepare_for_fine_tuning(before)
-            else:
-                model = build_for(reader.config, reader)
-            rival = training.fallback.rival_state(self.config, data, model) if is_free else None
-            try:
-                found = training.fit.train(
-                    model,
-                    data,
-                    recipe,
-                    limit=limit,
-                    checkpoint=checkpoint,
-                    published=self.card["name"] if is_guarded else None,
-                    rival=rival,
-                    is_new=is_new,
-                    callbacks=callbacks,
-                    verbose=verbose,
-                )
-            except training.NotImprovedError as error:
-                self._report(error.windows)
-                if before is None:
-                    before = replace(rival, read_as=read_as, chosen_by=error.windows.chosen_by)
-                before = replace(before, fits=facts["fits"])
-                self.fitted = training.fine_tuning.keep_published(before, error)
-                return self
-        windows, trained, history, dependence, verdict = found
-        model = training.fine_tuning.merge_adapters(before, model)
-        chosen_by = windows.chosen_by if recipe.epochs is None or callbacks else {}
-        facts |= training.fit.rows_seen(before, trained, chosen_by, history)
-        facts |= training.fine_tuning.facts_that_stay(before)
-        facts |= {"history": history, "dependence": dependence, "fine_tuning": verdict}
-        parts = reader.clock, reader.covariates, reader.channels
-        self.fitted = FittedState(reader.config, model, *parts, **facts)
-        self._report(windows)  # a warning can be an error, which finds a trained forecaster
+        frames = {"static": static, "freq": freq, "validation": validation}
+        options = {"checkpoint": checkpoint, "callbacks": callbacks, "verbose": verbose}
+        options |= {"distribute": distribute, "was_trained": self._was_trained}
+        options |= {"read_as": read_as_of(frame) or self.read_as}
+        fitted = training.fit.fit(self.config, self.fitted, frame, recipe, frames, **options)
+        self.fitted, source = fitted
+        self._report(source)  # a warning can be an error, which finds a trained forecaster
         return self
 
     def __repr__(self):
@@ -307,7 +249,9 @@ class Forecaster:
             and (name not in defaults or defaults[name].default != value)
             and not (name == "scaler" and value.kind == "standard")
         ]
-        return f"Forecaster({', '.join(first + shown)})"
+        is_chosen = self.fitted is not None and self.config.model == AUTO
+        chosen = f"  # {self.alias}, {self.context_length} steps of context" if is_chosen else ""
+        return f"Forecaster({', '.join(first + shown)}){chosen}"
 
     @property
     def context_length(self) -> int | None:
@@ -343,11 +287,11 @@ class Forecaster:
 
     @property
     def fine_tuning(self) -> Any:
-        """Dict of which weights `fit` kept, "published" or "trained", see its `restore_published`.
+        """Dict of which weights `fit` kept: "published", "trained", or the "average" of "auto".
 
         "loss_change" is the relative change of the quantile loss of so many held-out "windows" by
-        training, and "standard_error" its error. Also of the model "auto" if it was compared with
-        kerastrans-zero 2; None for other models and before `fit`.
+        training, "standard_error" its error, and "average_change" that of the average; "reason"
+        says why nothing was compared, if so. None for other models and before `fit`.
         """
         return self.fitted and self.fitted.fine_tuning
 
@@ -374,6 +318,7 @@ class Forecaster:
         static: IntoDataFrame | None = None,
         levels: Levels | None = None,
         prediction_length: int | None = None,
+        freq: str | None = None,
         exceeds: float | Sequence[float] = (),
     ) -> IntoDataFrameT:
         """Forecast the steps after the end of each series.
@@ -402,6 +347,8 @@ class Forecaster:
                 that its intervals grow, see
                 `kerastrans.forecasting.inference.continuation.Continuation`. Conformal intervals
                 for the trained number of steps are repeated in each of these forecasts.
+            freq: str, pandas frequency, for published weights, which read any; required if it
+                cannot be inferred from the time stamps.
             exceeds: Threshold, or several, in the units of the series. For each, a column such as
                 "<alias>-exceeds-3" has the probability of a value above it, by the distribution of
                 the head, its quantiles, its samples or the conformal intervals.
@@ -425,7 +372,7 @@ class Forecaster:
                 `prediction_length`; if past covariates after the last known value are not used.
         """
         thresholds = check_thresholds(exceeds)
-        state = with_horizon(adapt_to_frame(self._trained(), frame), prediction_length)
+        state = with_horizon(self._state_for(frame, future, freq), prediction_length)
         levels = state.levels(levels)
         if thresholds:
             state.check_has_distribution("exceeds")
@@ -444,6 +391,7 @@ class Forecaster:
         future: IntoDataFrame | None = None,
         static: IntoDataFrame | None = None,
         prediction_length: int | None = None,
+        freq: str | None = None,
     ) -> IntoDataFrameT:
         """Draw sample paths of the steps after the end of each series.
 
@@ -454,10 +402,9 @@ class Forecaster:
         Steps and series depend on each other as the errors of the model did: on the rows that
         `calibrate` used, or that `fit` held out; if neither learnt it, in the given history, see
         `kerastrans.forecasting.dependence.Dependence`. The paths of an autoregressive model are its
-        own draws, independent from series to series. Channels that such a model mixes are drawn
-        together. A model that decodes patches draws the steps of a patch independently of each
-        other, which a warning says: over several of them, the distribution of sums and peaks is
-        wrong.
+        own draws, independent from series to series. Each patch is drawn given those before it, and
+        its steps depend on each other as the errors of the network did, see
+        `kerastrans.layers.UnfoldPatches`. Channels that such a model mixes are drawn together.
 
         Args:
             frame: As in `predict`.
@@ -467,6 +414,7 @@ class Forecaster:
             future: As in `predict`.
             static: As in `predict`.
             prediction_length: As in `predict`.
+            freq: As in `predict`.
 
         Returns:
             DataFrame with the columns "unique_id", "ds", "path", an int from 0, and the values,
@@ -494,7 +442,7 @@ class Forecaster:
         """
         check_positive_integers(num_paths=num_paths)
         check_seed(seed)
-        state = with_horizon(adapt_to_frame(self._trained(), frame), prediction_length)
+        state = with_horizon(self._state_for(frame, future, freq), prediction_length)
         state = state.with_samples(num_paths, seed)
         windows = read_windows(state, frame, future, static, self._report)
         num_series = windows.panel.names.size
@@ -544,7 +492,7 @@ class Forecaster:
         Args:
             frame: As in `fit`.
             windows: int, number of origins; the last one is `prediction_length` steps before the
-                end of each series.
+                end of each series. A series with rows for fewer of them has the last ones.
             step: int, number of steps from one origin to the next; by default `prediction_length`.
             static: As in `fit`.
             levels: Percents of the intervals, as in `predict`.
@@ -569,10 +517,13 @@ class Forecaster:
 
         Raises:
             RuntimeError: If the forecaster is not trained, unless `refit` is given.
-            ValueError: If frames are invalid, or a series is too short for the first origin.
+            ValueError: If frames are invalid, or all series are too short for an origin.
             ValueError: If arguments of `fit` are given without `refit`, or `validation` with it.
             ValueError: If a threshold is not a finite number, or the forecast is a point without
                 conformal intervals.
+
+        Warns:
+            UserWarning: If series have fewer origins than `windows`.
         """
         thresholds = check_thresholds(exceeds)
         check_positive_integers(windows=windows, **({} if step is None else {"step": step}))
@@ -590,7 +541,7 @@ class Forecaster:
             run = inference.rolling_origins.refit_origins(self, frame, table, **origins, **options)
         else:
             inference.rolling_origins.check_not_refitted(train_size, kwargs)
-            state = with_horizon(adapt_to_frame(self._trained(), frame), prediction_length)
+            state = with_horizon(self._state_for(frame), prediction_length)
             state.levels(levels)  # refused before any work
             if thresholds:
                 state.check_has_distribution("exceeds")
@@ -652,7 +603,8 @@ class Forecaster:
                 such forecasts; intervals for fewer steps are those of shorter forecasts only.
 
         Returns:
-            The forecaster; `predict`, `backtest` and `simulate` now use these intervals. It also
+            The forecaster; `predict`, `backtest` and `simulate` now use these intervals. A median
+            outside of the narrowest one is moved to its nearest bound. It also
             has the dependence of the errors on the calibration rows, see `simulate`, unless it was
             calibrated for fewer steps than it was trained for.
 
@@ -662,9 +614,9 @@ class Forecaster:
                 message names.
             ValueError: If `static` does not have the column; as for `backtest`.
         """
-        state = adapt_to_frame(self._trained().with_intervals(None), frame)
+        state = inference.adaptation.adapt_to_frame(self._trained().with_intervals(None), frame)
         found = inference.calibration.calibrate(
-            with_horizon(state, prediction_length),
+            with_horizon(inference.adaptation.adapt_to_clock(state, frame), prediction_length),
             frame,
             windows=windows,
             step=step,
@@ -723,7 +675,8 @@ class Forecaster:
         if not any(state.covariates.sizes().values()):
             raise ValueError("the forecaster has no covariates: give past, future or static.")
         step = step or state.config.prediction_length
-        panel = self.reader.panel(frame, static)
+        state = inference.adaptation.adapt_to_clock(state, frame)
+        panel = Reader.like(state).panel(frame, static)
         panel = inference.rolling_origins.long_enough(state.config, panel, windows, step)
         self._report(panel)
         cuts = inference.rolling_origins.origins(
@@ -797,16 +750,17 @@ class Forecaster:
         Example:
             >>> import kerastrans
             >>> frame = kerastrans.datasets.load("air_passengers")
-            >>> zero = kerastrans.from_pretrained("kerastrans_zero", 12, verbose=False)
+            >>> zero = kerastrans.from_pretrained("kerastrans_zero_2", 12, verbose=False)
             >>> rows = zero.explain(frame)
             >>> january = rows[rows["ds"] == "1961-01-01"]
             >>> [round(float(january[x].sum()), 2) for x in ("share", "contribution")]
-            [1.0, 449.82]
+            [1.0, 445.06]
         """
         from kerastrans.forecasting.inference.explanation import check_explains, explanation_frame
 
         state = self._trained()
         check_explains(state, self.alias)
+        state = inference.adaptation.adapt_to_clock(state, frame, future)
         windows = read_windows(state, frame, future, None, self._report)
         return explanation_frame(state, windows)
 
@@ -843,7 +797,8 @@ class Forecaster:
         arguments = self.config.arguments() | {"training": training_of(self.config, self.fitted)}
         if self.card is not None and self.config.model != AUTO:
             state = training.fine_tuning.copy_published_state(self.fitted)
-            clone = type(self)(**{**arguments, "model": state.model})
+            size = {"context_length": state.config.context_length}
+            clone = type(self)(**{**arguments, "model": state.model, **size})
             clone.fitted = replace(state, config=clone.config)
             return clone
         if self.fitted is not None and self.fitted.made_by is not None:
@@ -952,6 +907,12 @@ class Forecaster:
         from kerastrans.export import export
 
         state = self._trained()
+        if inference.adaptation.chooses_by_clock(state) and state.given_freq is None:
+            warn_user(
+                f"{state.card['name']} chooses its season by the frequency of the data, which a "
+                "file does not know: this one has none. Give from_pretrained(..., freq='h'), or "
+                "kerastrans export --freq h."
+            )
         options = {**inference.artefact.export_options(state), "metadata": self.metadata, **kwargs}
         return export(state.model, path, **options)
 
@@ -982,6 +943,14 @@ class Forecaster:
         if self.fitted is None:
             raise RuntimeError("this forecaster is not trained: call fit first.")
         return self.fitted
+
+    def _state_for(self, frame, future=None, freq=None):
+        """Return the state that forecasts a frame, see `adapt_to_frame` and `adapt_to_clock`."""
+        state = inference.adaptation.adapt_to_frame(self._trained(), frame)
+        if freq is not None:
+            check_same_frequency(freq, state.freq, self.alias)
+            state = replace(state, given_freq=freq)
+        return inference.adaptation.adapt_to_clock(state, frame, future)
 
     def _report(self, panel):
         """Store the faults of series that are left out, and warn about them."""

@@ -28,7 +28,7 @@ class Head(keras.layers.Layer):
         point_is_median: bool, whether `point` is the median; otherwise it is the mean.
         takes_scaled_windows: bool, whether the model may be trained on scaled series.
         is_discrete: bool, whether all values are whole numbers.
-        num_uniforms: int, number of uniform numbers that `draw` uses for one draw.
+        num_normals: int, number of standard normal numbers that `draw` uses for one draw.
         lower_bound: float, smallest value that the series can have; None if it is unbounded.
         interval_levels: tuple of float, percents of the central intervals contained in the
             forecast; None for a distribution, which has an interval for every percent.
@@ -72,7 +72,7 @@ class Head(keras.layers.Layer):
     point_is_median = False
     takes_scaled_windows = True
     is_discrete = False
-    num_uniforms = 2
+    num_normals = 1
     lower_bound = None
     interval_levels = None
 
@@ -139,10 +139,10 @@ class Head(keras.layers.Layer):
         steps = ops.cast(centered_log_steps(prediction_length)[:, None, None], growth.dtype)
         return self.spread * ops.exp(growth * steps)
 
-    def decode(self, inputs, *, index, **options):
-        """Return the newest step of a model that decodes step by step.
+    def decode(self, inputs, *, positions, **options):
+        """Return the newest steps of a model that decodes step by step.
 
-        The step index is ignored because a head treats every step alike.
+        The positions are ignored because a head treats every step alike.
         """
         return self(inputs, **options)
 
@@ -273,7 +273,7 @@ class Head(keras.layers.Layer):
         shape = num_samples, *parameters.shape[:-1]
         smallest = np.finfo("float64").tiny  # 0 would be drawn as minus infinity
         uniform = np.random.default_rng(seed).uniform(smallest, 1.0, shape)
-        return self._inverse_cdf(parameters, uniform)
+        return self.inverse_cdf(parameters, uniform)
 
     def get_config(self):
         """Return the constructor arguments."""

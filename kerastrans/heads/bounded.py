@@ -6,6 +6,7 @@ import numpy as np
 
 from kerastrans.heads.quantile import QuantileHead
 from kerastrans.heads.samples import Samples
+from kerastrans.utils.pinball import tanh_sinh
 
 MAX_COUNTS = 10_000  # largest bound for summing the probabilities of all counts
 _OPEN = np.finfo("float64").tiny, np.nextafter(1.0, 0.0)  # probabilities with a finite quantile
@@ -103,17 +104,23 @@ class Bounded:
         """Return the mean distance beyond a bound, below it (1) or above it (-1).
 
         It is the integral of `bound - quantile(p)` over the probabilities p beyond the bound.
+        Mixtures, whose quantile functions have steps, have a closed form.
         """
-        from kerastrans.utils.quadrature import tanh_sinh  # few forecasts need it
-
+        bound = np.broadcast_to(bound, parameters.shape[:-1])
+        if hasattr(self.head, "mean_below"):
+            below = self.head.mean_below(np.asarray(parameters, "float64"), bound)
+            return below if side == 1 else self.head.point(parameters) - bound + below
         nodes, _, weights = tanh_sinh(0.1)  # quantile functions are steep at their ends
-        share = self.head.cdf(parameters, np.broadcast_to(bound, parameters.shape[:-1]))
-        share = np.clip(share if side == 1 else 1 - share, 0, 1)
-        distance = np.zeros(share.shape)
+        share = self.head.cdf(parameters, bound)
+        share, zero = np.clip(share if side == 1 else 1 - share, 0, 1), 0.0
+        if side == 1 and self.head.lower_bound == 0:  # the quantile function has a step after 0
+            zero = np.minimum(self.head.cdf(parameters, np.zeros(share.shape)), share)
+        distance = zero * bound
         for node, weight in zip(nodes, weights, strict=True):
-            probability = share * node if side == 1 else 1 - share * node
-            quantile = self.head._inverse_cdf(parameters, np.clip(probability, *_OPEN))
-            distance += weight * share * np.maximum(side * (bound - quantile), 0)
+            probability = zero + (share - zero) * node
+            probability = np.clip(probability if side == 1 else 1 - probability, *_OPEN)
+            quantile = self.head._inverse_cdf(parameters, probability)
+            distance = distance + weight * (share - zero) * np.maximum(side * (bound - quantile), 0)
         return np.where(share > 0, distance, 0)
 
     def median(self, parameters):

@@ -8,17 +8,18 @@ import scipy
 from keras import ops
 
 from kerastrans.heads.base import FLOOR, Head
-from kerastrans.heads.normal import standard_normal
+from kerastrans.heads.normal import probability
 from kerastrans.utils.backend import log_gamma
 from kerastrans.utils.validation import check_positive_integers
 
-GAMMA_UNIFORMS = 7  # uniform numbers per draw
+GAMMA_NORMALS = 7  # normal numbers per draw
 _MIN_RATE_FOR_EXPANSION = 16  # smaller rates are inverted by summing the probabilities
+_ROUNDING = 1e-7  # of probabilities: in float32, 1 - 0.9 is below 0.1
 _NUM_COUNTS = 48  # counts summed; for a rate of 16, one draw in ten billion is larger
 
 
-def gamma(shape, uniform):
-    """Return gamma draws of scale 1 for shape parameters `(...)` and uniform numbers `(..., 7)`.
+def gamma(shape, normals):
+    """Return gamma draws of scale 1 for shape parameters `(...)` and normal numbers `(..., 7)`.
 
     The first accepted of three candidates is returned, or the last one if none is accepted, which
     happens for one draw in 10,000 at shapes near 0 and less often elsewhere. The candidates are
@@ -28,24 +29,24 @@ def gamma(shape, uniform):
     and 6.
 
     Example:
-        >>> uniform = np.full((2, GAMMA_UNIFORMS), 0.5, "float32")
-        >>> [round(float(x), 3) for x in gamma(np.array([0.5, 100.0], "float32"), uniform)]
+        >>> normals = np.zeros((2, GAMMA_NORMALS), "float32")
+        >>> [round(float(x), 3) for x in gamma(np.array([0.5, 100.0], "float32"), normals)]
         [0.292, 99.971]
     """
     # Three candidates d * cube for the shape `shape + 1`, where d is that shape minus 1 / 3.
     d = ops.expand_dims(shape, -1) + 2 / 3
-    normal = standard_normal(uniform[..., :3])
+    normal, rest = normals[..., :3], ops.log(probability(normals[..., 3:]))
     cube = ops.maximum(1 + normal / (3 * ops.sqrt(d)), 1e-9) ** 3
     limit = 0.5 * ops.square(normal) + d * (1 - cube + ops.log(cube))
-    accepted = ops.log(uniform[..., 3:6]) < limit
+    accepted = rest[..., :3] < limit
     fallback = ops.where(accepted[..., 1], cube[..., 1], cube[..., 2])
     chosen = ops.where(accepted[..., 0], cube[..., 0], fallback)
-    # A uniform number to the power of 1 / shape turns a draw for `shape + 1` into one for `shape`.
-    return d[..., 0] * chosen * ops.exp(ops.log(uniform[..., 6]) / shape)
+    # A probability to the power of 1 / shape turns a draw for `shape + 1` into one for `shape`.
+    return d[..., 0] * chosen * ops.exp(rest[..., 3] / shape)
 
 
-def poisson(rate, uniform):
-    """Return Poisson draws for rates `(...)`, by inversion of uniform numbers in (0, 1).
+def poisson(rate, normal):
+    """Return Poisson draws for rates `(...)`, which increase with standard normal numbers `(...)`.
 
     Rates below 16 use the sum of the probabilities. Larger rates use the Cornish-Fisher expansion
     around the normal distribution, with an error of the distribution function below 2e-5.
@@ -55,29 +56,29 @@ def poisson(rate, uniform):
 
     Example:
         >>> rates = np.array([0.1, 3.0, 1e6], "float32")
-        >>> [float(x) for x in poisson(rates, np.full(3, 0.95, "float32"))]
+        >>> [float(x) for x in poisson(rates, np.full(3, 1.645, "float32"))]
         [1.0, 6.0, 1001645.0]
     """
-    small = _invert_by_sum(rate, uniform)
-    large = _invert_by_expansion(ops.maximum(rate, _MIN_RATE_FOR_EXPANSION), uniform)
+    small = _invert_by_sum(rate, probability(normal))
+    large = _invert_by_expansion(ops.maximum(rate, _MIN_RATE_FOR_EXPANSION), normal)
     return ops.where(rate < _MIN_RATE_FOR_EXPANSION, small, large)
 
 
-def _invert_by_sum(rate, uniform):
-    """Return the number of counts whose distribution function is below `uniform`."""
+def _invert_by_sum(rate, probability):
+    """Return the number of counts whose distribution function is below a probability."""
     counts = np.arange(_NUM_COUNTS)
     log_factorials = np.cumsum(np.log(np.maximum(counts, 1)))
     rate = ops.expand_dims(ops.clip(rate, 1e-30, _MIN_RATE_FOR_EXPANSION), -1)
     density = ops.exp(
         ops.cast(counts, rate.dtype) * ops.log(rate) - rate - ops.cast(log_factorials, rate.dtype)
     )
-    below = ops.cumsum(density, axis=-1) < ops.expand_dims(uniform, -1)
+    below = ops.cumsum(density, axis=-1) < ops.expand_dims(probability, -1)
     return ops.sum(ops.cast(below, rate.dtype), axis=-1)
 
 
-def _invert_by_expansion(rate, uniform):
+def _invert_by_expansion(rate, z):
     """Return the Cornish-Fisher expansion in powers of 1 / sqrt(rate), rounded down."""
-    z, root = standard_normal(uniform), ops.sqrt(rate)
+    root = ops.sqrt(rate)
     square = ops.square(z)
     last = (-8 / 405 + square * (7 / 810 + square / 270)) / rate
     third = -z * (1 / 36 + square / 72) / root
@@ -103,9 +104,41 @@ class CountHead(Head):
     window_scale = "mean_abs"
     requirement = "counts (0, 1, 2, ...)"
 
+    def sample(self, parameters, num_samples, seed=None):
+        """Return draws `(num_samples, ...)`, a hundred times as fast as by inversion."""
+        check_positive_integers(num_samples=num_samples)
+        shape = num_samples, *parameters.shape[:-1]
+        normals = np.random.default_rng(seed).standard_normal((*shape, self.num_normals), "float32")
+        each = np.broadcast_to(np.asarray(parameters, "float32"), (*shape, self.size))
+        drawn = self.draw(ops.convert_to_tensor(each), ops.convert_to_tensor(normals))
+        return ops.convert_to_numpy(drawn).astype("float64")
+
     def positive_mean(self, locations, scale):
         """Return the positive means of locations `(..., 1)`, linear if they are large."""
         return scale * ops.softplus(locations / scale) + FLOOR
+
+    def dispersed_mean(self, locations, alpha, scale):
+        """Return the means of negative binomial distributions, with a gradient that cannot vanish.
+
+        The gradient of the likelihood is `(mean - count) / (mean * (1 + alpha * mean))`: with a
+        large dispersion, a mean that is a hundred times too large costs next to nothing, and is
+        not corrected. It is therefore increased to that of a Poisson distribution of the counts in
+        units of the window, where it is smaller. The expected gradient is 0 at the same mean. A
+        window of zeros has no unit: its gradient remains, or the means of others would follow it.
+
+        Args:
+            locations: Tensor `(..., 1)`, in the units of the history.
+            alpha: Tensor `(..., 1)`, the dispersions.
+            scale: Scale of the window.
+
+        Source: Wedderburn (1974) for the quasi-likelihood; Seitzer et al. (2022), "On the pitfalls
+        of heteroscedastic uncertainty estimation", for gradients that a large variance weakens.
+        """
+        mean = self.positive_mean(locations, scale)
+        factor = ops.maximum((1 + alpha * mean) / scale, 1.0)
+        factor = ops.stop_gradient(ops.where(ops.greater(scale, 1.0), factor, 1.0))
+        constant = ops.stop_gradient(mean)
+        return constant + factor * (mean - constant)
 
     def check_targets(self, values, names=None):
         """Raise ValueError for values that this head cannot forecast, see `Head.check_targets`.
@@ -169,12 +202,12 @@ class NegativeBinomialHead(CountHead):
     """
 
     size = 2
-    num_uniforms = GAMMA_UNIFORMS + 1
+    num_normals = GAMMA_NORMALS + 1
 
     def assemble(self, locations, spreads, rest, scale):
         """Return the mean and the dispersion, both positive."""
-        mean = self.positive_mean(locations, scale)
-        return ops.concatenate([mean, ops.softplus(rest) + FLOOR], axis=-1)
+        alpha = ops.softplus(rest) + FLOOR
+        return ops.concatenate([self.dispersed_mean(locations, alpha, scale), alpha], axis=-1)
 
     def log_prob(self, parameters, targets):
         """Return the logarithm of the probability of `targets`, tensors `(...)` of whole numbers.
@@ -195,22 +228,14 @@ class NegativeBinomialHead(CountHead):
         correction = correction - 0.5 * ops.log1p(alpha * counts)
         return correction - deviance - _log_factor(counts)
 
-    def draw(self, parameters, uniform):
-        """Return one draw for each element from uniform numbers `(..., 8)`; all are tensors.
+    def draw(self, parameters, normals):
+        """Return one draw for each element from normal numbers `(..., 8)`; all are tensors.
 
         The draw is a Poisson number whose rate is a gamma number.
         """
         mean, alpha = parameters[..., 0], parameters[..., 1]
-        rate = mean * alpha * gamma(1 / alpha, uniform[..., 1:])
-        return poisson(rate, uniform[..., 0])
-
-    def sample(self, parameters, num_samples, seed=None):
-        """Return draws `(num_samples, ...)`, a hundred times as fast as by inversion."""
-        check_positive_integers(num_samples=num_samples)
-        mean, alpha = np.moveaxis(np.asarray(parameters, "float64"), -1, 0)
-        random = np.random.default_rng(seed)
-        rates = random.gamma(1 / alpha, alpha * mean, (num_samples, *mean.shape))
-        return random.poisson(rates).astype("float64")
+        rate = mean * alpha * gamma(1 / alpha, normals[..., 1:])
+        return poisson(rate, normals[..., 0])
 
     def cdf(self, parameters, values):
         """Return the probability of a value of at most `values` `(...)`."""
@@ -283,7 +308,7 @@ class PoissonHead(CountHead):
     """
 
     size = 1
-    num_uniforms = 1
+    num_normals = 1
 
     def assemble(self, locations, spreads, rest, scale):
         """Return the mean, which is positive."""
@@ -296,16 +321,9 @@ class PoissonHead(CountHead):
         """
         return log_poisson(parameters[..., 0], ops.maximum(targets, 0.0))
 
-    def draw(self, parameters, uniform):
-        """Return one draw for each element from uniform numbers `(..., 1)`; all are tensors."""
-        return poisson(parameters[..., 0], uniform[..., 0])
-
-    def sample(self, parameters, num_samples, seed=None):
-        """Return draws `(num_samples, ...)`."""
-        check_positive_integers(num_samples=num_samples)
-        mean = np.asarray(parameters, "float64")[..., 0]
-        drawn = np.random.default_rng(seed).poisson(mean, (num_samples, *mean.shape))
-        return drawn.astype("float64")
+    def draw(self, parameters, normals):
+        """Return one draw for each element from normal numbers `(..., 1)`; all are tensors."""
+        return poisson(parameters[..., 0], normals[..., 0])
 
     def cdf(self, parameters, values):
         """Return the probability of a value of at most `values` `(...)`."""
@@ -321,7 +339,8 @@ class HurdleNegativeBinomialHead(CountHead):
 
     A count is positive with some probability. A positive count is 1 plus a negative binomial
     number. The parameters are the mean of this number, its dispersion alpha, and the probability of
-    a positive count. The series must not be scaled. The point is the mean.
+    a positive count. The series must not be scaled. The point is the mean. A history without a
+    positive count trains only the probability, because it does not tell how large counts are.
 
     A negative binomial distribution describes such series badly: many zeros require a large
     dispersion, with which its likelihood hardly depends on the mean. If counts are 0 and, one time
@@ -341,15 +360,17 @@ class HurdleNegativeBinomialHead(CountHead):
     """
 
     size = 3
-    num_uniforms = NegativeBinomialHead.num_uniforms + 1
+    num_normals = NegativeBinomialHead.num_normals + 1
     window_scale = "mean_nonzero"
 
     def assemble(self, locations, spreads, rest, scale):
         """Return the mean above 1 of positive counts, its dispersion, and their probability."""
-        mean = self.positive_mean(locations, scale)
         alpha = ops.softplus(rest[..., :1]) + FLOOR
+        size = ops.concatenate([self.dispersed_mean(locations, alpha, scale), alpha], axis=-1)
+        if not isinstance(scale, float):  # a window of zeros has no unit of positive counts
+            size = ops.where(ops.greater(scale, 1.0), size, ops.stop_gradient(size))
         probability = FLOOR + (1 - 2 * FLOOR) * ops.sigmoid(rest[..., 1:])
-        return ops.concatenate([mean, alpha, probability], axis=-1)
+        return ops.concatenate([size, probability], axis=-1)
 
     def log_prob(self, parameters, targets):
         """Return the logarithm of the probability of `targets`, tensors `(...)` of whole numbers.
@@ -360,17 +381,11 @@ class HurdleNegativeBinomialHead(CountHead):
         size = NegativeBinomialHead().log_prob(parameters[..., :2], targets - 1)
         return ops.where(targets > 0, ops.log(probability) + size, ops.log1p(-probability))
 
-    def draw(self, parameters, uniform):
-        """Return one draw for each element from uniform numbers `(..., 9)`; all are tensors."""
-        size = 1 + NegativeBinomialHead().draw(parameters[..., :2], uniform[..., 1:])
-        return ops.where(uniform[..., 0] < parameters[..., 2], size, ops.zeros_like(size))
-
-    def sample(self, parameters, num_samples, seed=None):
-        """Return draws `(num_samples, ...)`."""
-        check_positive_integers(num_samples=num_samples)
-        random = np.random.default_rng(seed)
-        size = 1 + NegativeBinomialHead().sample(parameters[..., :2], num_samples, random)
-        return np.where(random.uniform(size=size.shape) < parameters[..., 2], size, 0.0)
+    def draw(self, parameters, normals):
+        """Return one draw for each element from normal numbers `(..., 9)`; all are tensors."""
+        size = 1 + NegativeBinomialHead().draw(parameters[..., :2], normals[..., 1:])
+        is_positive = probability(normals[..., 0]) > 1 - parameters[..., 2]
+        return ops.where(is_positive, size, ops.zeros_like(size))
 
     def check_zeros(self, zeros):
         """Raise ValueError if no value of the training data is zero."""
@@ -399,4 +414,4 @@ class HurdleNegativeBinomialHead(CountHead):
         zero = 1 - np.asarray(parameters, "float64")[..., 2]
         rest = np.clip((level - zero) / (1 - zero), 0, 1)
         size = 1 + NegativeBinomialHead()._inverse_cdf(parameters[..., :2], rest)
-        return np.where(level <= zero, 0.0, size)
+        return np.where(level <= zero + _ROUNDING, 0.0, size)

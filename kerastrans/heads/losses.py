@@ -3,7 +3,12 @@
 import keras
 from keras import ops
 
-from kerastrans.utils.keras_internals import mask_of, refuse_class_weight, scale_for_replicas
+from kerastrans.utils.keras_internals import (
+    mask_of,
+    refuse_class_weight,
+    scale_for_replicas,
+    serialize_loss,
+)
 from kerastrans.utils.pinball import pinball_loss
 from kerastrans.utils.validation import check_levels
 
@@ -290,4 +295,4 @@ class KnownTargets(MaskedLoss):
         return ops.squeeze(errors, -1) if is_mean else errors
 
     def get_config(self):
-        return {**super().get_config(), "loss": keras.losses.serialize(self.loss)}
+        return {**super().get_config(), "loss": serialize_loss(self.loss)}

@@ -2,17 +2,17 @@
 
 import math
 
-import keras
 import numpy as np
 import scipy
 from keras import ops
 
 from kerastrans.heads.base import Head
-from kerastrans.heads.normal import normal_log_density, standard_density, standard_normal
+from kerastrans.heads.normal import normal_log_density, probability, standard_density
+from kerastrans.utils.model_files import serializable
 from kerastrans.utils.validation import check_positive_integers
 
 
-@keras.saving.register_keras_serializable(package="kerastrans")
+@serializable
 class MixtureHead(Head):
     """Mixture of normal distributions; parameters: means, standard deviations, log-weights.
 
@@ -35,6 +35,8 @@ class MixtureHead(Head):
         >>> head.point(np.array([0.0, 8.0, 1.0, 1.0, *weights]))
         np.float64(6.0)
     """
+
+    num_normals = 2
 
     def __init__(self, components=3, **kwargs):
         check_positive_integers(components=components)
@@ -83,13 +85,16 @@ class MixtureHead(Head):
         between_draws = ops.sum(pairs * between, axis=(-2, -1))
         return ops.sum(weights * to_target, axis=-1) - 0.5 * between_draws
 
-    def draw(self, parameters, uniform):
-        """Return one draw for each element, from uniform numbers `(..., 2)`; all are tensors."""
-        means, stds, log_weights = self._split_parameters(parameters)
+    def draw(self, parameters, normals):
+        """Return one draw for each element from normal numbers `(..., 2)`; all are tensors."""
+        parts = self._split_parameters(parameters)
+        order = ops.argsort(parts[0], axis=-1)  # draws increase with both numbers
+        means, stds, log_weights = (ops.take_along_axis(x, order, axis=-1) for x in parts)
         # The second number chooses the component by its cumulative weight, the first draws from it.
-        above = ops.cumsum(ops.exp(log_weights), axis=-1)[..., :-1] < uniform[..., 1:]
+        total = ops.cumsum(ops.exp(log_weights), axis=-1)[..., :-1]
+        above = total < probability(normals[..., 1:])
         chosen = ops.one_hot(ops.sum(ops.cast(above, "int32"), axis=-1), self.components)
-        draws = means + stds * standard_normal(uniform[..., :1])
+        draws = means + stds * normals[..., :1]
         return ops.sum(ops.cast(chosen, draws.dtype) * draws, axis=-1)
 
     def outputs(self, parameters):
@@ -113,6 +118,13 @@ class MixtureHead(Head):
         probabilities = scipy.special.ndtr((np.asarray(values)[..., None] - means) / stds)
         return (np.exp(log_weights) * probabilities).sum(axis=-1)
 
+    def mean_below(self, parameters, bound):
+        """Return the mean distance below a bound `(...)`, 0 for values above it."""
+        means, stds, log_weights = self._split_parameters(parameters)
+        z = (bound[..., None] - means) / stds
+        distance = z * scipy.special.ndtr(z) + np.exp(-0.5 * z**2) / math.sqrt(2 * math.pi)
+        return (np.exp(log_weights) * stds * distance).sum(axis=-1)
+
     def _inverse_cdf(self, parameters, probability):
         """Return the inverse of `cdf` by bisection, since it has no closed form."""
         means, stds, _ = self._split_parameters(np.asarray(parameters, "float64"))
@@ -125,7 +137,3 @@ class MixtureHead(Head):
             below = self.cdf(parameters, middle) < probability
             low, high = np.where(below, middle, low), np.where(below, high, middle)
         return (low + high) / 2
-
-    def get_config(self):
-        """Return the constructor arguments."""
-        return {**super().get_config(), "components": self.components}

@@ -41,9 +41,9 @@ class NormalHead(Head):
             z * ops.erf(z / math.sqrt(2)) + 2 * standard_density(z) - 1 / math.sqrt(math.pi)
         )
 
-    def draw(self, parameters, uniform):
-        """Return one draw for each element, from uniform numbers `(..., 2)`; all are tensors."""
-        return parameters[..., 0] + parameters[..., 1] * standard_normal(uniform[..., 0])
+    def draw(self, parameters, normals):
+        """Return one draw for each element from normal numbers `(..., 1)`; all are tensors."""
+        return parameters[..., 0] + parameters[..., 1] * normals[..., 0]
 
     def cdf(self, parameters, values):
         """Return the probability of a value of at most `values` `(...)`."""
@@ -63,27 +63,6 @@ def standard_density(z):
     return ops.exp(-0.5 * ops.square(z)) / math.sqrt(2 * math.pi)
 
 
-# Coefficients of the inverse error function divided by its argument, the highest power first.
-_CENTRAL = (
-    *(2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087),
-    *(-0.00125372503, -0.00417768164, 0.246640727, 1.50140941),
-)
-_TAIL = (
-    *(-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773),
-    *(-0.0076224613, 0.00943887047, 1.00167406, 2.83297682),
-)
-
-
-def standard_normal(uniform):
-    """Return standard normal numbers for uniform numbers in (0, 1).
-
-    The error is at most a few units of float32; ONNX and LiteRT have no inverse error function.
-
-    Source: Giles (2010), "Approximating the erfinv function", table 5.
-    """
-    w = -ops.log(4 * uniform * (1 - uniform))
-    near, far = w - 2.5, ops.sqrt(ops.maximum(w, 0)) - 3
-    powers = [ops.full_like(uniform, x) for x in (_CENTRAL[0], _TAIL[0])]
-    for central, tail in zip(_CENTRAL[1:], _TAIL[1:], strict=True):
-        powers = [powers[0] * near + central, powers[1] * far + tail]
-    return math.sqrt(2) * ops.where(w < 5, *powers) * (2 * uniform - 1)
+def probability(normal):
+    """Return the probabilities of smaller standard normal numbers, strictly between 0 and 1."""
+    return ops.clip(0.5 + 0.5 * ops.erf(normal / math.sqrt(2)), 1e-7, 1 - 1e-7)

@@ -165,8 +165,8 @@ class PointHead(Head):
         """Return the inputs."""
         return inputs
 
-    def decode(self, inputs, *, index):
-        """Return the newest step of a model that decodes step by step."""
+    def decode(self, inputs, *, positions):
+        """Return the newest steps of a model that decodes step by step."""
         return inputs
 
     def loss(self):

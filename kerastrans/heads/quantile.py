@@ -8,7 +8,6 @@ from keras.backend import standardize_dtype
 
 from kerastrans.heads.base import Head
 from kerastrans.heads.losses import Pinball
-from kerastrans.heads.normal import standard_normal
 from kerastrans.utils.validation import check_levels
 
 CLOSE = 1e-9  # levels that differ by less are equal: 1 - 0.9 is not exactly 0.1
@@ -47,7 +46,6 @@ class QuantileHead(Head):
     """
 
     point_is_median = True
-    num_uniforms = 1
 
     def __init__(self, levels=(0.025, 0.1, 0.25, 0.5, 0.75, 0.9, 0.975), **kwargs):
         super().__init__(**kwargs)
@@ -81,14 +79,13 @@ class QuantileHead(Head):
     def _mask(self, count):
         return np.ones(self.size, "float32")  # all quantiles are locations
 
-    def draw(self, parameters, uniform):
-        """Return one draw for each element, from uniform numbers `(..., 1)`; all are tensors."""
+    def draw(self, parameters, normals):
+        """Return one draw for each element from normal numbers `(..., 1)`; all are tensors."""
         self._check_two()
-        z = standard_normal(uniform)
-        knots = scipy.special.ndtri(self.levels).astype(standardize_dtype(z.dtype))
+        knots = scipy.special.ndtri(self.levels).astype(standardize_dtype(normals.dtype))
         low, high = knots[:-1].copy(), knots[1:].copy()
         low[0], high[-1] = -np.inf, np.inf  # extrapolated
-        reached = ops.minimum(ops.maximum(z, low), high)
+        reached = ops.minimum(ops.maximum(normals, low), high)
         reached = ops.subtract(reached, knots[:-1])
         distances = ops.convert_to_tensor(np.diff(knots))
         slopes = (parameters[..., 1:] - parameters[..., :-1]) / distances
@@ -189,15 +186,6 @@ class QuantileHead(Head):
         """
         self._check_two()
         return super().inverse_cdf(np.sort(parameters, axis=-1), probabilities)
-
-    def sample(self, parameters, num_samples, seed=None):
-        """Return draws `(num_samples, ...)`, whose tails are extrapolated as in `quantile`.
-
-        Raises:
-            ValueError: If the head has a single quantile, or `num_samples` is below 1.
-        """
-        self._check_two()
-        return super().sample(parameters, num_samples, seed)
 
     def _check_two(self):
         if self.size == 1:

@@ -6,8 +6,7 @@ import scipy
 from keras import ops
 
 from kerastrans.heads.base import FLOOR
-from kerastrans.heads.counts import GAMMA_UNIFORMS, CountHead, gamma, poisson
-from kerastrans.utils.validation import check_positive_integers
+from kerastrans.heads.counts import GAMMA_NORMALS, CountHead, gamma, poisson
 
 # Polynomials of Abramowitz, Stegun (1964), 9.8.3 and 9.8.4, for the Bessel function I1.
 _SMALL = (0.5, 0.87890594, 0.51498869, 0.15084934, 0.02658733, 0.00301532, 0.00032411)
@@ -40,7 +39,7 @@ class TweedieHead(CountHead):
     """
 
     size = 2
-    num_uniforms = GAMMA_UNIFORMS + 1
+    num_normals = GAMMA_NORMALS + 1
     is_discrete = False
     window_scale = "mean_nonzero"
     requirement = "values that are not negative"
@@ -62,20 +61,12 @@ class TweedieHead(CountHead):
         positive = bessel - ops.square(difference) + 0.5 * ops.log(rate / amounts)
         return ops.where(is_positive, positive + ops.log(rate / mean), -rate)
 
-    def draw(self, parameters, uniform):
-        """Return one draw for each element from uniform numbers `(..., 8)`; all are tensors."""
+    def draw(self, parameters, normals):
+        """Return one draw for each element from normal numbers `(..., 8)`; all are tensors."""
         mean, rate = parameters[..., 0], parameters[..., 1]
-        number = poisson(rate, uniform[..., 0])
-        amount = mean / rate * gamma(ops.maximum(number, 1.0), uniform[..., 1:])
+        number = poisson(rate, normals[..., 0])
+        amount = mean / rate * gamma(ops.maximum(number, 1.0), normals[..., 1:])
         return ops.where(number > 0, amount, ops.zeros_like(amount))
-
-    def sample(self, parameters, num_samples, seed=None):
-        """Return draws `(num_samples, ...)`."""
-        check_positive_integers(num_samples=num_samples)
-        mean, rate = np.moveaxis(np.asarray(parameters, "float64"), -1, 0)
-        random = np.random.default_rng(seed)
-        number = random.poisson(rate, (num_samples, *mean.shape))
-        return random.gamma(np.maximum(number, 1), mean / rate) * (number > 0)
 
     def cdf(self, parameters, values):
         """Return the probability of a value of at most `values` `(...)`."""

@@ -46,7 +46,6 @@ HOMES = {
     "recurrent.delta_rule": ("DeltaRule",),
     "recurrent.recurrent_cycle": ("RecurrentCycle",),
     "recurrent.state_space": ("StateSpace",),
-    "transformer.decoder": ("TransformerDecoder",),
-    "transformer.encoder": ("TransformerEncoder",),
+    "transformer.block_layers": ("TransformerDecoder", "TransformerEncoder"),
 }
 __getattr__, __dir__, __all__ = names_of(__name__, HOMES, with_modules=False)

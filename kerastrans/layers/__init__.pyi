@@ -39,5 +39,4 @@ from kerastrans.layers.normalization.reversible_normalization import ReversibleI
 from kerastrans.layers.recurrent.delta_rule import DeltaRule as DeltaRule
 from kerastrans.layers.recurrent.recurrent_cycle import RecurrentCycle as RecurrentCycle
 from kerastrans.layers.recurrent.state_space import StateSpace as StateSpace
-from kerastrans.layers.transformer.decoder import TransformerDecoder as TransformerDecoder
-from kerastrans.layers.transformer.encoder import TransformerEncoder as TransformerEncoder
+from kerastrans.layers.transformer.block_layers import TransformerDecoder as TransformerDecoder, TransformerEncoder as TransformerEncoder

@@ -4,10 +4,11 @@ import keras
 from keras import ops
 
 from kerastrans.layers.initializers import FanInUniform
+from kerastrans.utils.model_files import serializable
 from kerastrans.utils.validation import check_positive_integers
 
 
-@keras.saving.register_keras_serializable(package="kerastrans")
+@serializable
 class CausalDepthwiseConvolution(keras.layers.Layer):
     """Causal depthwise convolution whose dilation is chosen at each call.
 
@@ -67,16 +68,8 @@ class CausalDepthwiseConvolution(keras.layers.Layer):
     def compute_output_shape(self, inputs_shape):
         return inputs_shape
 
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "kernel_size": self.kernel_size,
-            "use_bias": self.use_bias,
-            "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
-        }
 
-
-@keras.saving.register_keras_serializable(package="kerastrans")
+@serializable
 class WeightNormalizedConvolution(keras.layers.Layer):
     """Causal convolution whose kernels are products of a length and a direction.
 
@@ -135,11 +128,3 @@ class WeightNormalizedConvolution(keras.layers.Layer):
 
     def compute_output_shape(self, inputs_shape):
         return (*inputs_shape[:-1], self.filters)
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "filters": self.filters,
-            "kernel_size": self.kernel_size,
-            "dilation": self.dilation,
-        }

@@ -5,6 +5,7 @@ import math
 import keras
 from keras import ops
 
+from kerastrans.utils.model_files import serializable
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.random import draw_seed
 from kerastrans.utils.validation import check_at_most, check_non_negative, check_positive_integers
@@ -43,7 +44,7 @@ def choice_probabilities(logits, noisy, deviations, shares, k):
     return (1 + ops.erf((logits - threshold) / deviations / math.sqrt(2))) / 2
 
 
-@keras.saving.register_keras_serializable(package="kerastrans")
+@serializable
 class GateNoise(keras.layers.Layer):
     """Adds normal noise of a learnt width to the logits of a gate in training.
 
@@ -86,11 +87,8 @@ class GateNoise(keras.layers.Layer):
     def compute_output_shape(self, logits_shape, scales_shape):
         return logits_shape
 
-    def get_config(self):
-        return {**super().get_config(), "seed": self.seed}
 
-
-@keras.saving.register_keras_serializable(package="kerastrans")
+@serializable
 class TopKGate(keras.layers.Layer):
     """Weights of the best experts, which add up to 1; the others have weight 0.
 
@@ -130,6 +128,7 @@ class TopKGate(keras.layers.Layer):
         self.k = k
         self.balance = balance
         self.noise = GateNoise(seed, dtype=self.dtype_policy, name="noise")
+        self.seed = self.noise.seed
 
     def build(self, logits_shape, scales_shape):
         experts = logits_shape[-1]
@@ -155,7 +154,3 @@ class TopKGate(keras.layers.Layer):
 
     def compute_output_shape(self, logits_shape, scales_shape):
         return logits_shape
-
-    def get_config(self):
-        config = {"k": self.k, "balance": self.balance, "seed": self.noise.seed}
-        return {**super().get_config(), **config}

@@ -7,6 +7,7 @@ from keras import ops
 from kerastrans.layers.dropout import Dropout
 from kerastrans.layers.gating import GateNoise, squared_variation
 from kerastrans.layers.initializers import FanInUniform
+from kerastrans.utils.model_files import serializable
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import (
     check_divides,
@@ -19,7 +20,7 @@ NUM_KINDS = 3  # the same time in other channels, the same channel, all others
 ENTROPY = 0.1  # share of the routing's entropy in the loss
 
 
-@keras.saving.register_keras_serializable(package="kerastrans")
+@serializable
 class GraphFilter(keras.layers.Layer):
     """Mixes the patches of all channels along edges that pass two filters.
 
@@ -84,6 +85,7 @@ class GraphFilter(keras.layers.Layer):
         self.dropout = dropout
         self.balance = balance
         self.noise = GateNoise(seed, name="noise")
+        self.seed = self.noise.seed
         self.weights_dropout = Dropout(dropout, dtype=self.dtype_policy)
 
     def build(self, inputs_shape):
@@ -149,18 +151,6 @@ class GraphFilter(keras.layers.Layer):
 
     def compute_output_shape(self, inputs_shape):
         return inputs_shape
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "num_channels": self.num_channels,
-            "num_heads": self.num_heads,
-            "removed": self.removed,
-            "top_p": self.top_p,
-            "dropout": self.dropout,
-            "balance": self.balance,
-            "seed": self.noise.seed,
-        }
 
 
 def _kinds(num_channels, num_patches):

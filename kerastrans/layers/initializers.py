@@ -32,11 +32,12 @@ class FanInUniform(keras.initializers.VarianceScaling):
         return {key: config[key] for key in config.keys() - {"scale", "mode", "distribution"}}
 
 
-def copy_initializer(initializer):
-    """Return a copy of an initializer instance, which would draw the same weights again.
+def fresh(options):
+    """Return options of a layer with copies of the initializers.
 
-    Names and classes are returned as they are.
+    One instance of an initializer would draw the same weights for each of several layers. Names and
+    classes stay as they are.
     """
-    if isinstance(initializer, keras.initializers.Initializer):
-        return type(initializer).from_config(initializer.get_config())
-    return initializer
+    instances = {x: y for x, y in options.items() if isinstance(y, keras.initializers.Initializer)}
+    copies = {name: type(x).from_config(x.get_config()) for name, x in instances.items()}
+    return {**options, **copies}

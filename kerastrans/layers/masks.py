@@ -75,6 +75,12 @@ def combine_masks(*masks: Tensor | None) -> Tensor:
     return combined
 
 
+def given_masks(padding_mask, attention_mask):
+    """Return the masks that are not None, by name."""
+    masks = {"padding_mask": padding_mask, "attention_mask": attention_mask}
+    return {name: mask for name, mask in masks.items() if mask is not None}
+
+
 def check_is_boolean(mask):
     """Raise ValueError for a mask of floats; integers are 0 for hidden and otherwise visible."""
     dtype = keras.backend.standardize_dtype(getattr(mask, "dtype", "bool"))
@@ -196,8 +202,6 @@ def for_each_query(padding_mask):
     return ops.expand_dims(padding_mask, 1)
 
 
-def row_of_mask(mask, index):
-    """The row `(..., 1, key)` of a mask `(..., query, key)` for the query at this index."""
-    if mask.shape[-2] == 1:
-        return mask
-    return ops.expand_dims(ops.take(mask, index, axis=-2), -2)
+def rows_of_mask(mask, indices):
+    """The rows of a mask `(..., query, key)` for the queries at these indices `(time,)`."""
+    return mask if mask.shape[-2] == 1 else ops.take(mask, indices, axis=-2)

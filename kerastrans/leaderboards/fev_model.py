@@ -2,13 +2,8 @@
 
 import numpy as np
 
-from kerastrans.leaderboards.forecasting import (
-    MEDIAN,
-    MODELS,
-    WITH_SEASON,
-    forecast_quantiles,
-    train,
-)
+from kerastrans.leaderboards.forecasting import MEDIAN, MODELS, forecast_quantiles, train
+from kerastrans.models.pretrained.shipped import DEFAULT
 from kerastrans.utils.validation import check_choice, import_extra
 
 fev = import_extra("fev", "the adapter for fev", "leaderboards")
@@ -20,11 +15,10 @@ class KerastransModel(fev.ForecastingModel):
 
     Targets of a multivariate task are forecast separately. A model that is trained is trained once,
     on the rows before the first window, and forecasts all windows; the point forecast is the
-    median. Covariates are used by all models but "fracast_0".
+    median. All models use covariates.
 
     Args:
-        model: "kerastrans_zero", "kerastrans_zero_2", "kerastrans_zero_2+season", "fracast_0",
-            "auto" or "select", see `leaderboards.forecasting.train`.
+        model: "kerastrans_zero_2", "auto" or "select", see `leaderboards.forecasting.train`.
         seed: int.
         time_limit: float, seconds of a training.
 
@@ -36,16 +30,12 @@ class KerastransModel(fev.ForecastingModel):
     """
 
     model_name = "kerastrans"
-    trained_on_datasets = ()  # none by kerastrans_zero_2; see `is_contaminated`
+    trained_on_datasets = ()  # kerastrans_zero_2: only made series
 
-    def __init__(self, model=WITH_SEASON, seed=0, time_limit=900):
+    def __init__(self, model=DEFAULT, seed=0, time_limit=900):
         super().__init__()
         check_choice("model", model, MODELS)
         self.model, self.seed, self.time_limit = model, seed, time_limit
-
-    def is_contaminated(self, task):
-        """Return whether the weights were trained on the series of a task of fev-bench."""
-        return self.model == "fracast_0"  # its authors trained on every configuration
 
     def _fit_predict(self, task):
         task.load_full_dataset()

@@ -10,11 +10,10 @@ from kerastrans.evaluation.columns import read_columns
 from kerastrans.forecasting.forecaster import Forecaster
 from kerastrans.forecasting.presets.pretrained import from_pretrained
 from kerastrans.forecasting.selection.search import select
-from kerastrans.models.pretrained.shipped import SHIPPED, options_for
+from kerastrans.models.pretrained.shipped import DEFAULT
 from kerastrans.utils.validation import check_choice
 
-WITH_SEASON = "kerastrans_zero_2+season"
-MODELS = (*SHIPPED, WITH_SEASON, "auto", "select")
+MODELS = (DEFAULT, "auto", "select")
 MEDIAN = 0.5
 
 
@@ -33,9 +32,7 @@ def train(
     """Return a forecaster that is ready to forecast a frame.
 
     Args:
-        model: "kerastrans_zero" or "kerastrans_zero_2", which are not trained, and read numbers and
-            text of covariates; "kerastrans_zero_2+season", with the option `season` for steps of
-            five minutes to an hour and of whole months; "fracast_0", which takes no covariates;
+        model: "kerastrans_zero_2", which is not trained, and reads numbers and text of covariates;
             "auto", the default of `Forecaster`; or "select".
         frame: Long DataFrame of the training rows.
         prediction_length: int, number of steps to forecast.
@@ -51,14 +48,9 @@ def train(
     """
     check_choice("model", model, MODELS)
     columns = {"past": list(past), "future": list(future)}
-    if model in (*SHIPPED, WITH_SEASON):
-        given = {}
-        if model != "fracast_0":
-            given = {**columns, "categories": texts_of(frame, [*past, *future])}
-        name = model.removesuffix("+season")
-        if model == WITH_SEASON:
-            given["model_options"] = options_for(name, freq)
-        return from_pretrained(name, prediction_length, freq=freq, verbose=False, **given)
+    if model == DEFAULT:
+        given = {**columns, "categories": texts_of(frame, [*past, *future])}
+        return from_pretrained(model, prediction_length, freq=freq, verbose=False, **given)
     static = None if static is None or len(static.columns) < 2 else static
     options = {"static": static, "freq": freq, "time_limit": time_limit}
     if model == "select":

@@ -40,8 +40,7 @@ class KerastransPredictor(predictor.Predictor):
         """Return a predictor with a model that is ready to forecast a data set.
 
         Args:
-            model: "kerastrans_zero", "kerastrans_zero_2", "kerastrans_zero_2+season",
-                "fracast_0", "auto" or "select", see `leaderboards.forecasting.train`.
+            model: "kerastrans_zero_2", "auto" or "select", see `leaderboards.forecasting.train`.
             dataset: Iterable of the training entries of GluonTS, dicts of "start" and "target".
             prediction_length: int, number of steps to forecast.
             levels: Probabilities of the quantiles.

@@ -8,6 +8,9 @@ from typing import Any
 
 import numpy as np
 
+# An answer refuses its arguments by any of them.
+REFUSALS = (ValueError, IndexError, AssertionError)
+
 
 class _EmptyAnswerError(Exception):
     """The function of a student does not return anything yet."""
@@ -95,8 +98,7 @@ class Exercise:
         try:
             found = self._outcomes(answer)
         except Exception as error:
-            raised = f"{_name_of(answer)} raises {type(error).__name__}: {_in_one_line(error)}"
-            return self._failed(self._with_hint(raised))
+            return self._failed(self._with_hint(f"{_name_of(answer)} {_raised(error)}"))
         if all(map(_same, found, expected)):
             return Verdict(self.number, True, self.why)
         for message, mistake in self.mistakes.items():
@@ -136,7 +138,7 @@ class Exercise:
         return Verdict(self.number, answer == self.solution, messages.get(answer, self.why))
 
     def _outcomes(self, answer):
-        """Outcome of each case: a tuple of arrays, or `ValueError` if it is refused."""
+        """Outcome of each case: a tuple of arrays, or the error if it is refused."""
         return [_outcome(self.run, answer, case) for case in self.cases]
 
     def _first_difference(self, name, found, expected):
@@ -160,7 +162,7 @@ def _outcome(run, answer, case):
         result = run(answer if inspect.isclass(answer) else _not_empty(answer), *copies)
     except _EmptyAnswerError:
         return None
-    except ValueError as error:
+    except REFUSALS as error:
         return error
     if result is None or result is ...:
         return None
@@ -188,7 +190,7 @@ def _not_empty(answer):
 
 def _same(found, expected):
     if not isinstance(found, tuple) or not isinstance(expected, tuple):
-        return type(found) is type(expected)
+        return isinstance(found, REFUSALS) and isinstance(expected, REFUSALS)
     return len(found) == len(expected) and all(map(_same_array, found, expected))
 
 
@@ -212,19 +214,19 @@ def _short(value):
     return _name_of(value) if callable(value) else f"{value!r:.40}"
 
 
-def _in_one_line(error):
+def _raised(error):
     """What an error says: without colours, and without the list of arguments that Keras adds."""
     text = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).partition("Arguments received by")[0]
-    return " ".join(text.split())
+    return f"raises {type(error).__name__}: {' '.join(text.split())}".rstrip(": ")
 
 
 def _difference(found, expected):
     """Say in words how an outcome differs from the expected one."""
     if found is None:
         return "does not return anything yet."
-    if isinstance(found, ValueError):
-        return f"raises ValueError: {_in_one_line(found)}"
-    if isinstance(expected, ValueError):
+    if isinstance(found, REFUSALS):
+        return _raised(found)
+    if isinstance(expected, REFUSALS):
         return f"is expected to raise a ValueError, such as: {expected}"
     if len(found) != len(expected):
         return f"returns {len(found)} arrays, expected {len(expected)}."

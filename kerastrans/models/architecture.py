@@ -13,6 +13,39 @@ EQUIVARIANCES = ("shift", "scale", "affine")
 OPTIONS = ("head", "covariates")  # arguments of builders that are not hyperparameters
 HORIZONS = (96, 192, 336, 720)  # of papers on long horizons, in steps
 HORIZONS_OF = {"illness": (24, 36, 48, 60)}  # of data sets that have others
+# By docs/comparison.md and docs/guide/choose-a-model.md; all others are "for comparison".
+TIERS = {
+    "start with": (
+        "nlinear",
+        "tide",
+        "nhits",
+        "patchtst",
+        "duet",
+        "segrnn",
+        "time_series_transformer",
+        "decoder_transformer",
+    ),
+    "classics": (
+        "last_value",
+        "seasonal_naive",
+        "moving_average",
+        "linear_regression",
+        "dlinear",
+        "nbeats",
+        "tsmixer",
+        "direct_transformer",
+        "informer",
+        "autoformer",
+        "fedformer",
+        "itransformer",
+        "tft",
+        "timesnet",
+        "tcn",
+        "lstm_seq2seq",
+        "deepar",
+    ),
+}
+COMPARISON = "for comparison"
 _FOLDER = __name__.rpartition(".")[0]
 
 
@@ -56,8 +89,8 @@ class Architecture:
         >>> nhits = zoo.info("nhits")
         >>> nhits.title, nhits.year, nhits.equivariance, nhits.mixes_channels
         ('N-HiTS', 2023, '', False)
-        >>> nhits.paper_url
-        'https://arxiv.org/abs/2201.12886'
+        >>> nhits.tier, nhits.paper_url
+        ('start with', 'https://arxiv.org/abs/2201.12886')
         >>> nhits.defaults["pool_sizes"]
         (2, 2, 1)
     """
@@ -82,6 +115,11 @@ class Architecture:
     def mixes_channels(self):
         """True if the forecast of a channel depends on the other channels."""
         return "mixes channels" in self.tags
+
+    @property
+    def tier(self):
+        """The tier: "start with", "classics" or "for comparison"."""
+        return next((tier for tier, names in TIERS.items() if self.name in names), COMPARISON)
 
     @property
     def equivariance(self):

@@ -96,94 +96,118 @@ def build_crossformer_model(
     """
     past, future = -(-context_length // segment_length), -(-prediction_length // segment_length)
     dtype = full_precision()
-
-    def attend(x, memory, name):
-        layer = CachedMultiHeadAttention(
-            num_heads=num_heads,
-            key_dim=d_model // num_heads,
-            dropout=dropout,
-            kernel_initializer=FanInUniform,
-            name=name,
-        )
-        return layer(x, memory)
-
-    def add_attention(x, memory, name):
-        return normalise(x, lambda x: attend(x, memory, name), name)
-
-    def feed_forward(x, name, width=ff_dim):
-        options = {"activation": "gelu", "kernel_initializer": FanInUniform, "name": name}
-        return normalise(x, lambda x: position_wise_ffn(x, width, **options), f"{name}_ffn")
-
-    def normalise(x, sublayer, name):
-        return add_norm(x, sublayer, dropout, norm="post", epsilon=TORCH_EPSILON, name=name)
-
-    def attend_in_two_stages(x, name):
-        """Mix the segments of each channel, then the channels of each segment."""
-        segments = x.shape[2]
-        routers = learn_tokens(x, segments * num_routers, f"{name}_routers")
-        # (batch * segments, routers, d_model)
-        routers = ops.reshape(routers, (-1, num_routers, d_model))
-        x = ops.reshape(x, (-1, segments, d_model))  # (batch * channels, segments, d_model)
-        x = feed_forward(add_attention(x, None, f"{name}_time"), f"{name}_time")
-        x = exchange_axes(x, num_channels)  # (batch * segments, channels, d_model)
-        routers = attend(routers, x, f"{name}_send")
-        x = feed_forward(add_attention(x, routers, f"{name}_receive"), f"{name}_channels")
-        # (batch, channels, segments, d_model)
-        return ops.reshape(exchange_axes(x, segments), (-1, num_channels, segments, d_model))
-
-    def merge_pairs(x, name):
-        """Map pairs of neighbouring segments to one; the last one of an odd number is repeated."""
-        if x.shape[2] % 2:
-            x = ops.concatenate([x, x[:, :, -1:]], axis=2)
-        # (batch, channels, pairs, 2 * d_model)
-        x = ops.reshape(x, (-1, num_channels, x.shape[2] // 2, 2 * d_model))
-        x = layers.LayerNormalization(epsilon=TORCH_EPSILON, name=f"{name}_merge_norm")(x)
-        return dense(d_model, name=f"{name}_merge")(x)
-
-    def decode(x, memory, name):
-        """Return the next decoder state, and its share of the forecast."""
-        x = attend_in_two_stages(x, name)
-        x = ops.reshape(x, (-1, future, d_model))  # (batch * channels, future, d_model)
-        # (batch * channels, segments, d_model)
-        memory = ops.reshape(memory, (-1, memory.shape[2], d_model))
-        x = feed_forward(add_attention(x, memory, f"{name}_cross"), f"{name}_cross", d_model)
-        # (batch, channels, future, d_model)
-        x = ops.reshape(x, (-1, num_channels, future, d_model))
-        return x, dense(segment_length * head.size, dtype=dtype, name=f"{name}_head")(x)
+    sizes = num_heads, ff_dim, dropout
 
     window = open_window(context_length, num_channels, head)
-    x, missing = window.values, past * segment_length - context_length
-    if missing:
-        repeated = ops.repeat(x[:, -1:] if pad_end else x[:, :1], missing, axis=1)
-        x = ops.concatenate([x, repeated] if pad_end else [repeated, x], axis=1)
-    # (batch * channels, segments, segment_length)
-    x = ops.reshape(ops.transpose(x, (0, 2, 1)), (-1, past, segment_length))
-    x = dense(d_model, use_bias=False, name="embedding")(x)  # (batch * channels, segments, d_model)
-    x = PositionalEncoding(None, d_model)(x)
-    x = ops.reshape(x, (-1, num_channels * past, d_model))  # (batch, channels * segments, d_model)
-    x = LearntPositionalEncoding(num_channels * past, d_model, name="positions")(x)
-    x = Dropout(dropout)(layers.LayerNormalization(epsilon=TORCH_EPSILON, name="norm")(x))
-    x = ops.reshape(x, (-1, num_channels, past, d_model))  # (batch, channels, segments, d_model)
+    # (batch, channels, segments, d_model)
+    x = _embed_segments(window.values, past, segment_length, d_model, dropout, pad_end)
     scales = [x]
     for i in range(num_scales):
-        x = merge_pairs(x, f"encoder_{i}") if i else x
-        x = attend_in_two_stages(x, f"encoder_{i}")
+        x = _merge_pairs(x, f"encoder_{i}") if i else x
+        x = _attend_in_two_stages(x, num_routers, *sizes, f"encoder_{i}")
         scales.append(x)
 
     x = learn_tokens(x, num_channels * future, "future_positions")
     x = ops.reshape(x, (-1, num_channels, future, d_model))  # (batch, channels, future, d_model)
     shares = []
     for i, memory in enumerate(scales):
-        x, share = decode(x, memory, f"decoder_{i}")
-        shares.append(share)
+        x = _attend_in_two_stages(x, num_routers, *sizes, f"decoder_{i}")
+        x = _attend_across(x, memory, num_heads, dropout, f"decoder_{i}_cross")
+        options = {"dtype": dtype, "name": f"decoder_{i}_head"}
+        shares.append(dense(segment_length * head.size, **options)(x))
     # (batch, channels, time, size)
     x = ops.reshape(
         add(shares, dtype=dtype), (-1, num_channels, future * segment_length, head.size)
     )
     x = x[:, :, -prediction_length:] if pad_end else x[:, :, :prediction_length]
-    # (batch, prediction_length, channels * size)
-    x = ops.reshape(
-        ops.transpose(x, (0, 2, 1, 3)), (-1, prediction_length, x.shape[1] * x.shape[3])
-    )
+    x = ops.transpose(x, (0, 2, 1, 3))
+    x = ops.reshape(x, (-1, prediction_length, num_channels * head.size))
     outputs = window.forecast(x, head, prediction_length)
     return keras.Model(window.history, outputs, name=name)
+
+
+def _embed_segments(x, segments, segment_length, d_model, dropout, pad_end):
+    """Apply the dimension-segment-wise embedding, `(batch, channels, segments, d_model)`."""
+    num_channels, missing = x.shape[2], segments * segment_length - x.shape[1]
+    if missing:
+        repeated = ops.repeat(x[:, -1:] if pad_end else x[:, :1], missing, axis=1)
+        x = ops.concatenate([x, repeated] if pad_end else [repeated, x], axis=1)
+    # (batch * channels, segments, segment_length)
+    x = ops.reshape(ops.transpose(x, (0, 2, 1)), (-1, segments, segment_length))
+    x = dense(d_model, use_bias=False, name="embedding")(x)  # (batch * channels, segments, d_model)
+    x = PositionalEncoding(None, d_model)(x)
+    count = num_channels * segments
+    x = ops.reshape(x, (-1, count, d_model))  # (batch, channels * segments, d_model)
+    x = LearntPositionalEncoding(count, d_model, name="positions")(x)
+    x = Dropout(dropout)(layers.LayerNormalization(epsilon=TORCH_EPSILON, name="norm")(x))
+    return ops.reshape(x, (-1, num_channels, segments, d_model))
+
+
+def _attend_in_two_stages(x, num_routers, num_heads, ff_dim, dropout, name):
+    """Apply two-stage attention: to the segments of each channel, to the channels of each segment.
+
+    Args:
+        x: `(batch, channels, segments, d_model)`.
+        num_routers: int, number of routers of a segment.
+        num_heads: int, number of attention heads.
+        ff_dim: int, hidden width of the feed-forward networks.
+        dropout: float, dropout rate.
+        name: str, prefix of the layers' names.
+    """
+    _, num_channels, segments, d_model = x.shape
+    routers = learn_tokens(x, segments * num_routers, f"{name}_routers")
+    # (batch * segments, routers, d_model)
+    routers = ops.reshape(routers, (-1, num_routers, d_model))
+    x = ops.reshape(x, (-1, segments, d_model))  # (batch * channels, segments, d_model)
+    x = _add_attention(x, None, num_heads, dropout, f"{name}_time")
+    x = _add_network(x, ff_dim, dropout, f"{name}_time")
+    x = exchange_axes(x, num_channels)  # (batch * segments, channels, d_model)
+    routers = _attend(routers, x, num_heads, dropout, f"{name}_send")
+    x = _add_attention(x, routers, num_heads, dropout, f"{name}_receive")
+    x = _add_network(x, ff_dim, dropout, f"{name}_channels")
+    return ops.reshape(exchange_axes(x, segments), (-1, num_channels, segments, d_model))
+
+
+def _attend_across(x, memory, num_heads, dropout, name):
+    """Add attention of the segments of the horizon to those of the context, by channel."""
+    _, num_channels, future, d_model = x.shape
+    x = ops.reshape(x, (-1, future, d_model))  # (batch * channels, future, d_model)
+    # (batch * channels, segments, d_model)
+    memory = ops.reshape(memory, (-1, memory.shape[2], d_model))
+    x = _add_attention(x, memory, num_heads, dropout, name)
+    x = _add_network(x, d_model, dropout, name)
+    return ops.reshape(x, (-1, num_channels, future, d_model))
+
+
+def _attend(x, memory, num_heads, dropout, name):
+    sizes = {"num_heads": num_heads, "key_dim": x.shape[-1] // num_heads, "dropout": dropout}
+    options = {"kernel_initializer": FanInUniform, "name": name}
+    return CachedMultiHeadAttention(**sizes, **options)(x, memory)
+
+
+def _add_attention(x, memory, num_heads, dropout, name):
+    return add_norm(x, _attend(x, memory, num_heads, dropout, name), dropout, name=name)
+
+
+def _add_network(x, ff_dim, dropout, name):
+    options = {"activation": "gelu", "kernel_initializer": FanInUniform, "name": name}
+    return add_norm(x, position_wise_ffn(x, ff_dim, **options), dropout, name=f"{name}_ffn")
+
+
+def _merge_pairs(x, name):
+    """Map pairs of neighbouring segments to one; the last one of an odd number is repeated.
+
+    Args:
+        x: `(batch, channels, segments, d_model)`.
+        name: str, prefix of the layers' names.
+
+    Returns:
+        `(batch, channels, pairs, d_model)`.
+    """
+    if x.shape[2] % 2:
+        x = ops.concatenate([x, x[:, :, -1:]], axis=2)
+    _, num_channels, segments, d_model = x.shape
+    # (batch, channels, pairs, 2 * d_model)
+    x = ops.reshape(x, (-1, num_channels, segments // 2, 2 * d_model))
+    x = layers.LayerNormalization(epsilon=TORCH_EPSILON, name=f"{name}_merge_norm")(x)
+    return dense(d_model, name=f"{name}_merge")(x)

@@ -9,12 +9,7 @@ from keras import layers, ops
 from kerastrans import heads
 from kerastrans.models.parts.checks import checked
 from kerastrans.models.parts.normalized_window import open_window
-from kerastrans.models.parts.projections import (
-    concatenate,
-    dense,
-    fold_channels,
-    unfold_channels,
-)
+from kerastrans.models.parts.projections import concatenate, dense, fold_channels, unfold_channels
 from kerastrans.models.parts.regression import covariate_columns
 from kerastrans.utils.keras_internals import (
     KeepsQuantization,
@@ -23,6 +18,7 @@ from kerastrans.utils.keras_internals import (
     run_cell,
     state_sizes,
 )
+from kerastrans.utils.model_files import serializable
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_dropout, check_positive_integers
 
@@ -133,7 +129,7 @@ def build_deepar_model(
     return keras.Model([window.history, *extra.values(), decoder_inputs], outputs, name=name)
 
 
-@keras.saving.register_keras_serializable(package="kerastrans")
+@serializable
 class RecurrentDecoder(KeepsQuantization, keras.layers.Layer):
     """Stacked LSTM over the history and then over the decoder's inputs, applied to each channel.
 
@@ -248,15 +244,6 @@ class RecurrentDecoder(KeepsQuantization, keras.layers.Layer):
     def compute_output_shape(self, inputs_shape, history_shape, covariates_shape=None):
         return (*inputs_shape, self.units)
 
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "units": self.units,
-            "num_layers": self.num_layers,
-            "dropout": self.dropout,
-            "sees_missing": self.sees_missing,
-        }
-
 
 class _Feedback(keras.layers.Layer):
     """Recurrent cell whose input is its own output of the previous step."""
@@ -275,7 +262,7 @@ class _Feedback(keras.layers.Layer):
         return value, [*hidden, ops.cast(value, previous.dtype)]
 
 
-@keras.saving.register_keras_serializable(package="kerastrans")
+@serializable
 class RecurrentForecaster(KeepsQuantization, keras.layers.Layer):
     """Stacked LSTM over the history, unrolled over the horizon on its own forecasts.
 
@@ -345,11 +332,3 @@ class RecurrentForecaster(KeepsQuantization, keras.layers.Layer):
 
     def compute_output_spec(self, inputs):
         return keras.KerasTensor(self.compute_output_shape(inputs.shape), self.variable_dtype)
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "units": self.units,
-            "num_layers": self.num_layers,
-            "prediction_length": self.prediction_length,
-        }

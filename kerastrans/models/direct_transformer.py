@@ -7,7 +7,7 @@ import keras
 from keras import layers
 
 from kerastrans.layers.initializers import FanInUniform
-from kerastrans.models.parts.blocks import transformer_decoder, transformer_encoder
+from kerastrans.layers.transformer.blocks import transformer_decoder, transformer_encoder
 from kerastrans.models.parts.checks import checked
 from kerastrans.models.parts.encoder_decoders import embed_values, label_input, resolve_label_length
 from kerastrans.models.parts.normalized_window import open_window

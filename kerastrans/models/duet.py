@@ -4,20 +4,22 @@ Paper: https://arxiv.org/abs/2412.10859
 Code: https://github.com/decisionintelligence/DUET/tree/dcc6e67
 """
 
+import functools
 import math
 
 import keras
 from keras import layers, ops
 
 from kerastrans.layers import Dropout, SeriesDecomposition, TopKGate
-from kerastrans.layers.attention.projected_attention import ProjectedAttention
+from kerastrans.layers.attention.multi_head_attention import ProjectedAttention
 from kerastrans.layers.frequency.fourier import rfft
 from kerastrans.layers.initializers import FanInUniform
-from kerastrans.models.parts.blocks import transformer_encoder
+from kerastrans.layers.transformer.blocks import transformer_encoder
 from kerastrans.models.parts.checks import checked
 from kerastrans.models.parts.normalized_window import open_window
 from kerastrans.models.parts.projections import dense
 from kerastrans.models.parts.sublayers import TORCH_EPSILON
+from kerastrans.utils.model_files import serializable
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.random import draw_seed
 from kerastrans.utils.validation import check_at_most, check_choice
@@ -114,37 +116,10 @@ def build_duet_model(
     check_at_most(num_chosen_experts=num_chosen_experts, num_experts=num_experts)
     check_choice("activation", activation, ("gelu", "relu"))
     dtype = full_precision()
-
-    def score_experts(x, name):
-        """Return a score for each expert, `(batch, channels, experts)`."""
-        options = {"use_bias": False, "dtype": dtype}
-        x = dense(hidden_dim, activation="relu", **options, name=f"{name}_hidden")(x)
-        return dense(num_experts, **options, name=name)(x)
-
-    def apply_experts(x, name):
-        """Map `(batch, time, channels)` to `(batch, channels, experts, d_model)`.
-
-        As in the authors' code, the weights start as an average and the biases at random.
-        """
-        bound = context_length**-0.5
-        return layers.EinsumDense(
-            "btc,etd->bced",
-            (num_channels, num_experts, d_model),
-            bias_axes="ed",
-            kernel_initializer=keras.initializers.Constant(1 / context_length),
-            bias_initializer=keras.initializers.RandomUniform(-bound, bound),
-            name=name,
-        )(x)
-
-    def attend(x, name):
-        attention = MaskedChannelAttention(
-            num_heads=num_heads,
-            key_dim=d_model // num_heads,
-            dropout=dropout,
-            kernel_initializer=FanInUniform,
-            name=name,
-        )
-        return attention(x, mask)
+    sizes = {"num_heads": num_heads, "key_dim": d_model // num_heads, "dropout": dropout}
+    sizes["kernel_initializer"] = FanInUniform
+    block = {**sizes, "ff_dim": ff_dim, "activation": activation, "norm": "post"}
+    block["layer_norm_epsilon"] = TORCH_EPSILON
 
     window = open_window(
         context_length, num_channels, head, center="mean", scale="std", affine=True
@@ -152,28 +127,19 @@ def build_duet_model(
     raw = ops.transpose(window.normalization(window.values, window.statistics), (0, 2, 1))
     seen = ops.mean(raw, axis=1, keepdims=True) if shared_gates else raw
     gates = TopKGate(num_chosen_experts, balance, name="gates")(
-        score_experts(seen, "gate"), score_experts(seen, "gate_noise")
+        _score_experts(seen, hidden_dim, num_experts, "gate"),
+        _score_experts(seen, hidden_dim, num_experts, "gate_noise"),
     )  # (batch, channels, experts), or (batch, 1, experts)
     season, trend = SeriesDecomposition(moving_average, dtype=dtype)(window.values)
-    x = layers.Add()([apply_experts(season, "season"), apply_experts(trend, "trend")])
+    parts = {"season": season, "trend": trend}
+    x = [_apply_experts(x, num_experts, d_model, name) for name, x in parts.items()]
+    x = layers.Add()(x)  # (batch, channels, experts, d_model)
     x = ops.sum(x * ops.cast(gates, x.dtype)[..., None], axis=2)  # (batch, channels, d_model)
     if num_channels > 1:
         mask = ChannelMask(draw_always, name="similar_channels")(raw)
         for i in range(num_blocks):
-            block = f"encoder_{i}"
-            x = transformer_encoder(
-                x,
-                num_heads=num_heads,
-                key_dim=d_model // num_heads,
-                ff_dim=ff_dim,
-                dropout=dropout,
-                norm="post",
-                activation=activation,
-                layer_norm_epsilon=TORCH_EPSILON,
-                kernel_initializer=FanInUniform,
-                self_attention=lambda x, block=block: attend(x, f"{block}_self_attention"),
-                name=block,
-            )
+            attend = functools.partial(_attend, sizes, mask, f"encoder_{i}_self_attention")
+            x = transformer_encoder(x, **block, self_attention=attend, name=f"encoder_{i}")
         x = layers.LayerNormalization(epsilon=TORCH_EPSILON, dtype=dtype)(x)
     x = dense(prediction_length * head.size, dtype=dtype, name="head")(x)
     x = Dropout(output_dropout, dtype=dtype)(x)
@@ -181,11 +147,40 @@ def build_duet_model(
     return keras.Model(window.history, outputs, name=name)
 
 
+def _score_experts(x, hidden_dim, num_experts, name):
+    """Return a score for each expert, `(batch, channels, experts)`."""
+    options = {"use_bias": False, "dtype": full_precision()}
+    x = dense(hidden_dim, activation="relu", **options, name=f"{name}_hidden")(x)
+    return dense(num_experts, **options, name=name)(x)
+
+
+def _apply_experts(x, num_experts, d_model, name):
+    """Map `(batch, time, channels)` to `(batch, channels, experts, d_model)`.
+
+    As in the authors' code, the weights start as an average and the biases at random.
+    """
+    length, num_channels = x.shape[1:]
+    bound = length**-0.5
+    return layers.EinsumDense(
+        "btc,etd->bced",
+        (num_channels, num_experts, d_model),
+        bias_axes="ed",
+        kernel_initializer=keras.initializers.Constant(1 / length),
+        bias_initializer=keras.initializers.RandomUniform(-bound, bound),
+        name=name,
+    )(x)
+
+
+def _attend(sizes, mask, name, x):
+    """Apply attention between the channels that the mask keeps."""
+    return MaskedChannelAttention(**sizes, name=name)(x, mask)
+
+
 MAX_PROBABILITY = 0.99
 HIDDEN = -math.log(1e10)  # a hidden score, before it is divided by the root of the heads' width
 
 
-@keras.saving.register_keras_serializable(package="kerastrans")
+@serializable
 class ChannelMask(keras.layers.Layer):
     """Mask of the channels that a channel attends to: those with a similar spectrum.
 
@@ -266,9 +261,6 @@ class ChannelMask(keras.layers.Layer):
 
     def compute_output_shape(self, inputs_shape):
         return (*inputs_shape[:2], inputs_shape[1])
-
-    def get_config(self):
-        return {**super().get_config(), "draw_always": self.draw_always, "seed": self.seed}
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")

@@ -17,6 +17,8 @@ from kerastrans.models.parts.checks import checked
 from kerastrans.models.parts.encoder_decoders import decomposition_transformer, resolve_label_length
 from kerastrans.models.parts.normalized_window import open_window
 from kerastrans.models.parts.projections import dense
+from kerastrans.utils.keras_internals import KeepsQuantization
+from kerastrans.utils.model_files import serializable
 from kerastrans.utils.validation import check_choice
 
 ARCHITECTURE = {
@@ -181,11 +183,11 @@ def build_fedformer_model(
     return keras.Model(window.history, outputs, name=name)
 
 
-@keras.saving.register_keras_serializable(package="kerastrans")
-class MultiwaveletCrossAttention(MultiwaveletLayer):
-    """Multiwavelet attention: on each scale, the query's frequencies attend to the memory's.
+@serializable
+class MultiwaveletCrossAttention(KeepsQuantization, MultiwaveletLayer):
+    """Multiwavelet attention: on each scale, the query's frequencies attend to the value's.
 
-    Both sequences are decomposed as in `MultiwaveletBlock`. The memory is first cut to the length
+    Both sequences are decomposed as in `MultiwaveletBlock`. The value is first cut to the length
     of the query, or continued by zeros. The attention itself has no weights. Its result is divided
     by `d_model ** 2`, as in the published code.
 
@@ -196,7 +198,7 @@ class MultiwaveletCrossAttention(MultiwaveletLayer):
 
     Call arguments:
         query: `(batch, time, d_model)` with a known number of steps.
-        memory: `(batch, memory_time, memory_width)`.
+        value: `(batch, value_time, value_width)`.
 
     Returns:
         `(batch, time, d_model)`.
@@ -219,16 +221,16 @@ class MultiwaveletCrossAttention(MultiwaveletLayer):
         super().__init__(channels, num_polynomials, modes, **kwargs)
         self.activation = activation
 
-    def build(self, query_shape, memory_shape):
+    def build(self, query_shape, value_shape):
         self.scales = num_scales(query_shape[1])
         width = self.channels * self.num_polynomials
         self.query_dense = self._dense(width, query_shape[-1], "query")
-        self.key_dense = self._dense(width, memory_shape[-1], "key")
+        self.key_dense = self._dense(width, value_shape[-1], "key")
         self.output_dense = self._dense(query_shape[-1], width, "output")
 
-    def call(self, query, memory):
+    def call(self, query, value):
         length, d_model = query.shape[1:]
-        keys = self.key_dense(memory)[:, :length]
+        keys = self.key_dense(value)[:, :length]
         keys = ops.pad(keys, ((0, 0), (0, length - keys.shape[1]), (0, 0)))
         queries = self._scales(self.query_dense(query), self.scales)
         keys = self._scales(keys, self.scales)
@@ -240,7 +242,7 @@ class MultiwaveletCrossAttention(MultiwaveletLayer):
         # The restored sequence is linear in all parts.
         return self.output_dense(self._restore(coarsest, parts, length) / d_model**2)
 
-    def _attend(self, query, memory):
+    def _attend(self, query, value):
         """Return the attention of one scale `(batch, time, channels, polynomials)`."""
         length = query.shape[1]
         count = min(length // 2, self.modes)
@@ -256,11 +258,8 @@ class MultiwaveletCrossAttention(MultiwaveletLayer):
             missing = length // 2 + 1 - count
             return ops.pad(ops.transpose(x, (0, 2, 3, 1)), ((0, 0), (0, 0), (0, 0), (0, missing)))
 
-        parts = attend_to_frequencies(spectrum(query), spectrum(memory), self.activation)
+        parts = attend_to_frequencies(spectrum(query), spectrum(value), self.activation)
         return ops.transpose(irfft(*map(restore, parts), length), (0, 3, 2, 1))
 
-    def compute_output_shape(self, query_shape, memory_shape):
+    def compute_output_shape(self, query_shape, value_shape):
         return query_shape
-
-    def get_config(self):
-        return {**super().get_config(), "activation": self.activation}

@@ -11,7 +11,7 @@ import numpy as np
 from keras import layers, ops
 
 from kerastrans.layers import CachedMultiHeadAttention
-from kerastrans.layers.attention.projected_attention import ProjectedAttention
+from kerastrans.layers.attention.multi_head_attention import ProjectedAttention
 from kerastrans.layers.initializers import FanInUniform
 from kerastrans.layers.masks import create_look_ahead_mask
 from kerastrans.models.parts.checks import checked
@@ -20,6 +20,7 @@ from kerastrans.models.parts.normalized_window import open_window
 from kerastrans.models.parts.projections import dense
 from kerastrans.models.parts.regression import covariate_inputs, regress
 from kerastrans.models.parts.sublayers import TORCH_EPSILON, add_norm, position_wise_ffn
+from kerastrans.utils.model_files import serializable
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.random import draw_seed
 from kerastrans.utils.validation import check_choice, check_positive_integers
@@ -130,7 +131,8 @@ def build_informer_model(
         )
 
     def feed_forward(x):
-        return position_wise_ffn(x, ff_dim, dropout, activation=activation, **kwargs)
+        y = position_wise_ffn(x, ff_dim, dropout, activation=activation, **kwargs)
+        return add_norm(x, y, dropout)
 
     window = open_window(context_length, num_channels, head)
     extra, calendar = {}, None
@@ -141,23 +143,19 @@ def build_informer_model(
         known = calendar if calendar is None else calendar[:, steps]
         return embed_values(values, d_model, dropout, use_bias=True, calendar=known)
 
-    def add(x, sublayer):
-        return add_norm(x, sublayer, dropout, norm="post", epsilon=TORCH_EPSILON)
-
     x = embed(window.values, slice(0, context_length))
     for i in range(num_encoder_blocks):
         if distil and i > 0:
             x = _distil(x)
-        x = add(add(x, self_attention()), feed_forward)
+        x = feed_forward(add_norm(x, self_attention()(x), dropout))
     memory = layers.LayerNormalization(epsilon=TORCH_EPSILON)(x)
 
     x = label_input(window.values, label_length, prediction_length)
     x = embed(x, slice(context_length - label_length, None))
     for _ in range(num_decoder_blocks):
         cross = CachedMultiHeadAttention(**sizes)
-        x = add(x, self_attention(causal=True))
-        x = add(x, lambda x, cross=cross: cross(x, memory))
-        x = add(x, feed_forward)
+        x = add_norm(x, self_attention(causal=True)(x), dropout)
+        x = feed_forward(add_norm(x, cross(x, memory), dropout))
     x = layers.LayerNormalization(epsilon=TORCH_EPSILON)(x[:, -prediction_length:])
     x = dense(num_channels * head.size, dtype=full_precision(), name="head")(x)
     outputs = window.forecast(x, head, prediction_length)
@@ -186,7 +184,7 @@ def _distil(x):
     return layers.MaxPooling1D(3, strides=2)(x)
 
 
-@keras.saving.register_keras_serializable(package="kerastrans")
+@serializable
 class ProbSparseAttention(ProjectedAttention):
     """Multi-head self-attention of only the `factor * ln(length)` most active queries.
 
@@ -299,12 +297,3 @@ class ProbSparseAttention(ProjectedAttention):
 
     def compute_output_shape(self, query_shape):
         return self.output_shape_of(query_shape)
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "factor": self.factor,
-            "seed": self.seed,
-            "reference": self.reference,
-            "mix": self.mix,
-        }

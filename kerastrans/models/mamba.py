@@ -16,6 +16,7 @@ from kerastrans.models.parts.encoder_decoders import embed_values
 from kerastrans.models.parts.normalized_window import open_window
 from kerastrans.models.parts.projections import dense
 from kerastrans.utils.keras_internals import KeepsQuantization
+from kerastrans.utils.model_files import serializable
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_positive_integers
 
@@ -106,7 +107,7 @@ def build_mamba_model(
     return keras.Model(window.history, outputs, name=name)
 
 
-@keras.saving.register_keras_serializable(package="kerastrans")
+@serializable
 class SelectiveStateSpace(KeepsQuantization, keras.layers.Layer):
     """Diagonal state space whose step size, input and output maps depend on the inputs.
 
@@ -172,6 +173,3 @@ class SelectiveStateSpace(KeepsQuantization, keras.layers.Layer):
 
     def compute_output_shape(self, inputs_shape):
         return inputs_shape
-
-    def get_config(self):
-        return {**super().get_config(), "state_dim": self.state_dim, "rank": self.rank}

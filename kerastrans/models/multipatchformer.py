@@ -15,7 +15,7 @@ from kerastrans.layers.masks import create_look_ahead_mask
 from kerastrans.models.parts.checks import checked
 from kerastrans.models.parts.normalized_window import open_window
 from kerastrans.models.parts.projections import concatenate, dense
-from kerastrans.models.parts.sublayers import TORCH_EPSILON, add_norm, position_wise_ffn
+from kerastrans.models.parts.sublayers import add_norm, position_wise_ffn
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_at_most, check_divides, check_positive_integers
 
@@ -111,23 +111,15 @@ def build_multipatchformer_model(
         check_at_most(**{f"patch_lengths[{i}]": patch_length, "context_length": context_length})
     if len(set(patch_lengths)) < len(patch_lengths):
         raise ValueError(f"patch_lengths must differ from each other, got {patch_lengths}.")
-    if not strides:
-        first = patch_lengths[0]
-        tokens_between = max(1, context_length // first - 2)
-        others = [(context_length - length) // tokens_between for length in patch_lengths[1:]]
-        strides = (first, *(max(1, stride) for stride in others))
+    strides = strides or _default_strides(patch_lengths, context_length)
     if len(strides) != len(patch_lengths):
         raise ValueError(
             f"strides must have one number for each of {patch_lengths}, got {strides}."
         )
     check_positive_integers(**{f"strides[{i}]": stride for i, stride in enumerate(strides)})
     num_tokens = (context_length - patch_lengths[0]) // strides[0] + 1
-    options = {
-        "num_heads": num_heads,
-        "key_dim": d_model // num_heads,
-        "dropout": attention_dropout,
-        "kernel_initializer": FanInUniform,
-    }
+    options = {"num_heads": num_heads, "key_dim": d_model // num_heads}
+    options |= {"dropout": attention_dropout, "kernel_initializer": FanInUniform}
 
     def embed_patches(x, patch_length, stride, is_first):
         """Return the newest tokens of a scale, `(batch, channels, tokens, features)`."""
@@ -138,14 +130,11 @@ def build_multipatchformer_model(
         x = Patching(patch_length, stride)(x)[:, :, -num_tokens:]
         return dense(d_model // len(patch_lengths), name=f"embedding_{patch_length}")(x)
 
-    def encode(x, attend, name):
-        """Add a block without dropout between the layers of its feed-forward network."""
-        residual = {"dropout": dropout, "norm": "post", "epsilon": TORCH_EPSILON}
+    def encode(x, attended, name):
+        """Add attention, and a feed-forward network without dropout between its layers."""
+        x = add_norm(x, attended, dropout, name=f"{name}_self_attention")
         network = {"activation": "gelu", "kernel_initializer": FanInUniform, "name": name}
-        x = add_norm(x, attend, **residual, name=f"{name}_self_attention")
-        return add_norm(
-            x, lambda x: position_wise_ffn(x, ff_dim, **network), **residual, name=f"{name}_ffn"
-        )
+        return add_norm(x, position_wise_ffn(x, ff_dim, **network), dropout, name=f"{name}_ffn")
 
     window = open_window(context_length, num_channels, head, center="mean", scale="std")
     x = concatenate(
@@ -161,14 +150,14 @@ def build_multipatchformer_model(
         attention = CachedMultiHeadAttention(
             **options, causal=causal, name=f"{block}_self_attention"
         )
-        x = encode(x, attention, block)
+        x = encode(x, attention(x), block)
     # (batch, channels, tokens * d_model)
     x = ops.reshape(x, (-1, num_channels, num_tokens * d_model))
     x = dense(d_model, name="channel_embedding")(x)
     keys = dense(d_model, name="keys")(x)
     earlier = create_look_ahead_mask(num_channels) if causal else None
     attention = CachedMultiHeadAttention(**options, name="channels_self_attention")
-    x = encode(x, lambda x: attention(x, keys, attention_mask=earlier), "channels")
+    x = encode(x, attention(x, keys, attention_mask=earlier), "channels")
 
     ends = [i * prediction_length // num_pieces for i in range(num_pieces + 1)]
     for i, (start, end) in enumerate(itertools.pairwise(ends)):
@@ -178,3 +167,11 @@ def build_multipatchformer_model(
     x = ops.transpose(x[..., d_model:], (0, 2, 1))  # (batch, time * size, channels)
     outputs = window.forecast(x, head, prediction_length)
     return keras.Model(window.history, outputs, name=name)
+
+
+def _default_strides(patch_lengths, context_length):
+    """Return strides whose tokens, as many as whole patches of the first length, end together."""
+    first = patch_lengths[0]
+    tokens_between = max(1, context_length // first - 2)
+    others = [(context_length - length) // tokens_between for length in patch_lengths[1:]]
+    return (first, *(max(1, stride) for stride in others))

@@ -8,15 +8,11 @@ import keras
 from keras import layers, ops
 
 from kerastrans.layers import ValueEmbedding
-from kerastrans.layers.attention.projected_attention import ProjectedAttention
+from kerastrans.layers.attention.multi_head_attention import ProjectedAttention
 from kerastrans.layers.initializers import FanInUniform
 from kerastrans.layers.masks import create_look_ahead_mask
 from kerastrans.models.parts.checks import checked
-from kerastrans.models.parts.encoder_decoders import (
-    embed_values,
-    label_input,
-    resolve_label_length,
-)
+from kerastrans.models.parts.encoder_decoders import embed_values, label_input, resolve_label_length
 from kerastrans.models.parts.normalized_window import open_window
 from kerastrans.models.parts.projections import dense
 from kerastrans.models.parts.sublayers import TORCH_EPSILON, add_norm, position_wise_ffn
@@ -127,14 +123,12 @@ def build_nonstationary_transformer_model(
             kernel_initializer=FanInUniform,
             name=name,
         )
-        return add(x, lambda x: layer(x, memory, factor=factor, offset=shift), name)
+        return add_norm(x, layer(x, memory, factor=factor, offset=shift), dropout, name=name)
 
     def feed_forward(x, name):
         options = {"activation": activation, "kernel_initializer": FanInUniform, "name": name}
-        return add(x, lambda x: position_wise_ffn(x, ff_dim, dropout, **options), f"{name}_ffn")
-
-    def add(x, sublayer, name):
-        return add_norm(x, sublayer, dropout, norm="post", epsilon=TORCH_EPSILON, name=name)
+        y = position_wise_ffn(x, ff_dim, dropout, **options)
+        return add_norm(x, y, dropout, name=f"{name}_ffn")
 
     window = open_window(context_length, num_channels, head, center="mean", scale="std")
     raw = window.normalization(window.values, window.statistics)

@@ -9,11 +9,12 @@ from keras import initializers, layers, ops
 
 from kerastrans.layers import CorrelationBasis, Dropout
 from kerastrans.layers.initializers import FanInUniform
-from kerastrans.models.parts.blocks import transformer_encoder
+from kerastrans.layers.transformer.blocks import transformer_encoder
 from kerastrans.models.parts.checks import checked
 from kerastrans.models.parts.normalized_window import open_window
 from kerastrans.models.parts.projections import dense, learn_tokens
 from kerastrans.models.parts.sublayers import TORCH_EPSILON
+from kerastrans.utils.model_files import serializable
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_dropout
 
@@ -145,7 +146,7 @@ def build_olinear_model(
 SMALLEST_SUM = 1e-12
 
 
-@keras.saving.register_keras_serializable(package="kerastrans")
+@serializable
 class NormalizedMixing(keras.layers.Layer):
     """Mixes tokens by a learnt matrix whose rows are positive and add up to 1 (NormLin).
 
@@ -201,6 +202,3 @@ class NormalizedMixing(keras.layers.Layer):
 
     def compute_output_shape(self, inputs_shape):
         return inputs_shape
-
-    def get_config(self):
-        return {**super().get_config(), "dropout": self.dropout}

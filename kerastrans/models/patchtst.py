@@ -11,10 +11,10 @@ import keras
 from keras import ops
 
 from kerastrans.layers import CachedMultiHeadAttention, Dropout, LearntPositionalEncoding, Patching
-from kerastrans.layers.attention.projected_attention import ProjectedAttention
+from kerastrans.layers.attention.multi_head_attention import ProjectedAttention
 from kerastrans.layers.initializers import FanInUniform
 from kerastrans.layers.masks import combine_masks, create_look_ahead_mask, for_each_query
-from kerastrans.models.parts.blocks import transformer_encoder
+from kerastrans.layers.transformer.blocks import transformer_encoder
 from kerastrans.models.parts.checks import checked
 from kerastrans.models.parts.normalized_window import forecast_parts, open_window
 from kerastrans.models.parts.projections import concatenate, dense, time_dense
@@ -120,88 +120,81 @@ def build_patchtst_model(
     """
     check_at_most(patch_length=patch_length, context_length=context_length)
     check_choice("center", center, ("mean", "last", None))
-    key_dim = d_model // num_heads
-    initial = {"kernel_initializer": FanInUniform}
-
-    window = open_window(
-        context_length,
-        num_channels,
-        head,
-        center=center,
-        scale="std",
-        affine=affine and moving_average is None,
-        standardize=center is not None,
-    )
+    options = {"affine": affine and moving_average is None, "standardize": center is not None}
+    window = open_window(context_length, num_channels, head, center=center, scale="std", **options)
     cut = Patching(patch_length, stride, pad_end)
+    sizes = {"num_heads": num_heads, "key_dim": d_model // num_heads}
     extra, columns = {}, {}
     if covariate_tokens and covariates:
         extra, columns = covariate_columns(window, prediction_length, covariates)
 
     def forecast(x, prefix=""):
         """Map a window to raw values `(batch, prediction_length * head.size, channels)`."""
-        x = dense(d_model, name=f"{prefix}embedding")(cut(x))  # (batch, channels, patches, d_model)
-        tokens = [
-            ops.repeat(ops.expand_dims(token, 1), num_channels, axis=1)
-            for token in _covariate_tokens(columns, cut, d_model, prefix)
-        ]
-        x = concatenate([x, *tokens], axis=2)
+        x = _embed(x, columns, cut, d_model, prefix)  # (batch, channels, patches, d_model)
         num_patches = x.shape[2]
         x = ops.reshape(x, (-1, num_patches, d_model))  # (batch * channels, patches, d_model)
-        positions = keras.initializers.RandomUniform(-0.02, 0.02)
-        x = LearntPositionalEncoding(num_patches, d_model, positions)(x)
-        x = Dropout(dropout)(x)
-        kind = ResidualAttention if residual_attention else CachedMultiHeadAttention
-        scores = None
-
-        def attention(name):
-            """Return self-attention with the dropout that the authors' code has in the layer."""
-            layer = kind(num_heads=num_heads, key_dim=key_dim, **initial, name=name)
-            layer.build(x.shape)
-
-            def attend(x):
-                nonlocal scores
-                if residual_attention:
-                    x, scores = layer(x, scores)
-                else:
-                    x = layer(x)
-                return Dropout(dropout)(x)
-
-            return attend
-
-        for i in range(num_blocks):
-            name = f"{prefix}encoder_{i}"
-            x = transformer_encoder(
-                x,
-                num_heads=num_heads,
-                key_dim=key_dim,
-                ff_dim=ff_dim,
-                dropout=dropout,
-                norm="post",
-                normalization="batch",
-                activation="gelu",
-                **initial,
-                self_attention=attention(f"{name}_self_attention"),
-                name=name,
-            )
+        x = _encode(x, num_blocks, ff_dim, dropout, residual_attention, sizes, prefix)
         # (batch, channels, patches * d_model)
         x = ops.reshape(x, (-1, num_channels, num_patches * d_model))
         x = ops.transpose(x, (0, 2, 1))  # (batch, patches * d_model, channels)
-        options = {"dtype": full_precision(), "name": f"{prefix}head"}
-        return time_dense(x, prediction_length * head.size, **options)
+        units = prediction_length * head.size
+        return time_dense(x, units, dtype=full_precision(), name=f"{prefix}head")
 
     if moving_average is None:
         x = forecast(window.values)
     else:
-        x = forecast_parts(
-            window,
-            functools.partial(forecast, prefix="season_"),
-            functools.partial(forecast, prefix="trend_"),
-            moving_average=moving_average,
-            affine=affine and center is not None,
-        )
+        season, trend = (functools.partial(forecast, prefix=x) for x in ("season_", "trend_"))
+        options = {"moving_average": moving_average, "affine": affine and center is not None}
+        x = forecast_parts(window, season, trend, **options)
     outputs = window.forecast(x, head, prediction_length)
     model = keras.Model(window.inputs(extra), outputs, name=name)
     return regress(model, covariates) if covariates and not extra else model
+
+
+def _embed(x, columns, cut, d_model, prefix):
+    """Return the tokens `(batch, channels, patches, d_model)`, those of covariates at the end."""
+    x = dense(d_model, name=f"{prefix}embedding")(cut(x))
+    tokens = _covariate_tokens(columns, cut, d_model, prefix)
+    tokens = [ops.repeat(ops.expand_dims(token, 1), x.shape[1], axis=1) for token in tokens]
+    return concatenate([x, *tokens], axis=2)
+
+
+def _encode(x, num_blocks, ff_dim, dropout, residual_attention, sizes, prefix):
+    """Add positions and the encoder to tokens `(batch * channels, patches, d_model)`."""
+    positions = keras.initializers.RandomUniform(-0.02, 0.02)
+    x = Dropout(dropout)(LearntPositionalEncoding(*x.shape[1:], positions)(x))
+    kind = ResidualAttention if residual_attention else CachedMultiHeadAttention
+    sizes, scores = {**sizes, "kernel_initializer": FanInUniform}, []
+    network = {"ff_dim": ff_dim, "dropout": dropout, "activation": "gelu", **sizes}
+    for i in range(num_blocks):
+        name = f"{prefix}encoder_{i}"
+        layer = kind(**sizes, name=f"{name}_self_attention")
+        layer.build(x.shape)
+        x = transformer_encoder(
+            x,
+            **network,
+            norm="post",
+            normalization="batch",
+            self_attention=functools.partial(_attend, layer, dropout, scores),
+            name=name,
+        )
+    return x
+
+
+def _attend(layer, dropout, scores, x):
+    """Apply self-attention with the dropout that the authors' code has in the layer.
+
+    Args:
+        layer: Layer of attention.
+        dropout: float, dropout rate.
+        scores: List of the scores of the previous block, if there are any; of this one afterwards.
+        x: `(batch * channels, patches, d_model)`.
+    """
+    if isinstance(layer, ResidualAttention):
+        x, *scores[:] = layer(x, *scores)
+    else:
+        x = layer(x)
+    return Dropout(dropout)(x)
 
 
 def _covariate_tokens(columns, cut, d_model, prefix):

@@ -9,7 +9,7 @@ from keras import layers, ops
 
 from kerastrans.layers import Patching
 from kerastrans.layers.initializers import FanInUniform
-from kerastrans.models.parts.blocks import transformer_encoder
+from kerastrans.layers.transformer.blocks import transformer_encoder
 from kerastrans.models.parts.checks import checked
 from kerastrans.models.parts.normalized_window import open_window
 from kerastrans.models.parts.projections import dense

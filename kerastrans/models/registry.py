@@ -15,7 +15,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kerastrans.models.architecture import OPTIONS, Architecture, read_architecture
+from kerastrans.models.architecture import (
+    COMPARISON,
+    OPTIONS,
+    TIERS,
+    Architecture,
+    read_architecture,
+)
 from kerastrans.models.parts.contract import check_contract
 from kerastrans.utils.types import CovariateSizes, HeadOrName, ModelOrName
 from kerastrans.utils.validation import check_choice, check_positive_integers, suggest
@@ -33,6 +39,7 @@ def names(
     tag: str | Sequence[str] | None = None,
     *,
     pattern: str | None = None,
+    tier: str | None = None,
     license: str | None = None,
     max_parameters: int | None = None,
     size: str | None = None,
@@ -46,6 +53,8 @@ def names(
         tag: Tag, or list of tags, that the architectures must have, see `Architecture`; None for
             all architectures.
         pattern: Pattern of the names, such as "*former", where `*` stands for any text.
+        tier: "start with" for the eight to try first, "classics" for those that papers compare
+            with, or "for comparison" for the others.
         license: License of the published code, such as "MIT", see `Architecture`.
         max_parameters: int, largest number of weights at the sizes below. Each architecture is
             built to count them, which takes seconds; those that cannot be built are left out.
@@ -59,7 +68,7 @@ def names(
         ValueError: If a tag is unknown, or the pattern fits no name; the nearest known one is
             suggested.
         ValueError: If `tag` or `pattern` is of another type.
-        ValueError: If no architecture has the license, or the named size.
+        ValueError: If no architecture has the tier, the license, or the named size.
         ValueError: If `max_parameters`, or a size beside it, is below 1.
 
     Example:
@@ -67,6 +76,8 @@ def names(
         ['tft', 'lstm_seq2seq', 'deepar', 'mamba', 'segrnn', 'xlstm_mixer']
         >>> names(["attention", "future covariates"], pattern="*transformer")
         ['time_series_transformer', 'decoder_transformer']
+        >>> names("linear", tier="start with")
+        ['nlinear']
     """
     if tag is not None and not isinstance(tag, Iterable):
         raise ValueError(f"tag must be a tag such as 'linear', or a list of tags, got {tag!r}.")
@@ -86,6 +97,9 @@ def names(
                 f"no architecture fits the pattern {pattern!r}: {suggest(pattern, architectures)}"
             )
     found = [name for name in found if set(tags) <= set(architectures[name].tags)]
+    if tier is not None:
+        check_choice("tier", tier, (*TIERS, COMPARISON))
+        found = [name for name in found if architectures[name].tier == tier]
     if license is not None:
         licenses = sorted({entry.license for entry in architectures.values()} - {""})
         check_choice("license", license, tuple(licenses))

@@ -9,7 +9,7 @@ from keras import layers, ops
 from kerastrans.decoding.generation import TokenModel
 from kerastrans.layers import Dropout, PositionalEncoding
 from kerastrans.layers.masks import create_padding_mask
-from kerastrans.models.parts.blocks import transformer_decoder, transformer_encoder
+from kerastrans.layers.transformer.blocks import transformer_decoder, transformer_encoder
 from kerastrans.models.parts.checks import check_sizes, unique_name
 from kerastrans.models.parts.sublayers import close_stack
 from kerastrans.utils.precision import full_precision
@@ -86,27 +86,15 @@ def build_seq2seq_transformer(
     check_divides(num_heads=num_heads, d_model=d_model)
     check_dropout(dropout)
     check_choice("norm", norm, ("pre", "post"))
-    block = {
-        "num_heads": num_heads,
-        "key_dim": d_model // num_heads,
-        "ff_dim": ff_dim,
-        "dropout": dropout,
-        "norm": norm,
-        "activation": activation,
-    }
+    block = {"num_heads": num_heads, "key_dim": d_model // num_heads, "ff_dim": ff_dim}
+    block |= {"dropout": dropout, "norm": norm, "activation": activation}
     # Entries of a variance of 1 / d_model: times the root of d_model they have 1.
     kwargs = {"embeddings_initializer": keras.initializers.RandomNormal(stddev=d_model**-0.5)}
-    source_embedding = layers.Embedding(
-        source_vocab_size, d_model, **kwargs, name="source_embedding"
-    )
-    target_embedding = layers.ReversibleEmbedding(
-        target_vocab_size,
-        d_model,
-        tied_embeddings,
-        **kwargs,
-        reverse_dtype=full_precision(),
-        name="target_embedding",
-    )
+    sizes = source_vocab_size, d_model
+    source_embedding = layers.Embedding(*sizes, **kwargs, name="source_embedding")
+    kwargs |= {"reverse_dtype": full_precision(), "name": "target_embedding"}
+    sizes = target_vocab_size, d_model, tied_embeddings
+    target_embedding = layers.ReversibleEmbedding(*sizes, **kwargs)
 
     def embed(tokens, embedding, stack):
         x = embedding(tokens) * d_model**0.5  # (batch, time, d_model)
@@ -157,9 +145,9 @@ class PaddingMask(keras.layers.Layer):
         """Return None: the result is a mask, and has none."""
         return None
 
-    def decode(self, sequence, valid_lengths, *, index):
-        """Return the mask `(batch, 1)` of the step at position `index`."""
-        return ops.expand_dims(index < ops.cast(valid_lengths, "int32"), 1)
+    def decode(self, sequence, valid_lengths, *, positions):
+        """Return the mask `(batch, time)` of the newest steps."""
+        return positions < ops.cast(valid_lengths, "int32")[:, None]
 
     def compute_output_spec(self, sequence, valid_lengths):
         return keras.KerasTensor(sequence.shape[:2], dtype="bool")

@@ -12,11 +12,12 @@ from keras import layers, ops
 from kerastrans.layers import Dropout, InverseStationaryWavelets, StationaryWavelets
 from kerastrans.layers.frequency.wavelets import check_wavelet
 from kerastrans.layers.initializers import FanInUniform
-from kerastrans.models.parts.blocks import transformer_encoder
+from kerastrans.layers.transformer.blocks import transformer_encoder
 from kerastrans.models.parts.checks import checked
 from kerastrans.models.parts.normalized_window import open_window
 from kerastrans.models.parts.projections import dense
 from kerastrans.models.parts.sublayers import TORCH_EPSILON
+from kerastrans.utils.model_files import serializable
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_choice, check_dropout, check_non_negative, check_share
 
@@ -115,8 +116,9 @@ def build_simpletm_model(
             y = Dropout(projection_dropout, name=f"{name}_{role}_dropout")(y)
             return ops.transpose(y, (0, 2, 3, 1))  # (batch, levels, d_model, channels)
 
+        query, key, value = map(project, ("query", "key", "value"))
         attention = GeometricAttention(wedge_share, dropout, penalty, name=f"{name}_attention")
-        y = attention(project("query"), project("key"), project("value"))
+        y = attention(query, key=key, value=value)  # this order of the layers is that of files
         # (batch, channels, levels, d_model)
         y = dense(d_model, name=f"{name}_output")(ops.transpose(y, (0, 3, 1, 2)))
         return InverseStationaryWavelets(wavelet, name=f"{name}_inverse")(y)
@@ -153,7 +155,7 @@ def build_simpletm_model(
 EPSILON = 1e-8  # added to the squared area, because the root of 0 has no gradient
 
 
-@keras.saving.register_keras_serializable(package="kerastrans")
+@serializable
 class GeometricAttention(keras.layers.Layer):
     """Attention whose scores mix inner products with areas between queries and keys.
 
@@ -167,9 +169,10 @@ class GeometricAttention(keras.layers.Layer):
         wedge_share: float in [0, 1], share of the area in the scores.
         dropout: float in [0, 1), dropout rate of the attention weights.
         penalty: float of at least 0, factor of a loss in training, the mean of the absolute scores.
+        key_first: bool, whether the inputs are query, key, value, as in files of version 0.3.
 
     Call arguments:
-        query, key, value: `(batch, num_heads, tokens, features)`.
+        query, value, key: `(batch, num_heads, tokens, features)`.
 
     Returns:
         `(batch, num_heads, tokens, features)`.
@@ -188,7 +191,7 @@ class GeometricAttention(keras.layers.Layer):
     Source: Chen et al. (2025), SimpleTM, section 4.
     """
 
-    def __init__(self, wedge_share=0.5, dropout=0.0, penalty=0.0, **kwargs):
+    def __init__(self, wedge_share=0.5, dropout=0.0, penalty=0.0, key_first=False, **kwargs):
         check_share(wedge_share=wedge_share)
         check_dropout(dropout)
         check_non_negative(penalty=penalty)
@@ -196,9 +199,12 @@ class GeometricAttention(keras.layers.Layer):
         self.wedge_share = wedge_share
         self.dropout = dropout
         self.penalty = penalty
+        self.key_first = key_first
         self.weights_dropout = Dropout(dropout, dtype=self.dtype_policy)
 
-    def call(self, query, key, value, training=False):
+    def call(self, query, value, key, training=False):
+        if self.key_first:
+            key, value = value, key
         scores = self._scores(*(ops.cast(x, full_precision()) for x in (query, key)))
         if training and self.penalty:
             self.add_loss(self.penalty * ops.mean(ops.abs(scores)))
@@ -217,13 +223,9 @@ class GeometricAttention(keras.layers.Layer):
             scores = scores + self.wedge_share * ops.sqrt(ops.relu(area) + EPSILON)
         return scores * features**-0.5
 
-    def compute_output_shape(self, query_shape, key_shape, value_shape):
-        return value_shape
+    def compute_output_shape(self, query_shape, value_shape, key_shape):
+        return key_shape if self.key_first else value_shape
 
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "wedge_share": self.wedge_share,
-            "dropout": self.dropout,
-            "penalty": self.penalty,
-        }
+    @classmethod
+    def from_config(cls, config):
+        return cls(**{"key_first": True, **config})

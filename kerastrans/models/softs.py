@@ -9,11 +9,12 @@ from keras import ops
 
 from kerastrans.layers import Dropout
 from kerastrans.layers.initializers import FanInUniform
-from kerastrans.models.parts.blocks import transformer_encoder
+from kerastrans.layers.transformer.blocks import transformer_encoder
 from kerastrans.models.parts.checks import checked
 from kerastrans.models.parts.normalized_window import open_window
 from kerastrans.models.parts.projections import concatenate, dense
 from kerastrans.models.parts.sublayers import TORCH_EPSILON
+from kerastrans.utils.model_files import serializable
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.random import draw_seed
 from kerastrans.utils.validation import check_choice
@@ -124,7 +125,7 @@ def build_softs_model(
     return keras.Model(window.history, outputs, name=name)
 
 
-@keras.saving.register_keras_serializable(package="kerastrans")
+@serializable
 class StochasticPooling(keras.layers.Layer):
     """Pools each feature over the channels: the mean with softmax weights, or a draw in training.
 
@@ -172,6 +173,3 @@ class StochasticPooling(keras.layers.Layer):
 
     def compute_output_shape(self, inputs_shape):
         return (inputs_shape[0], 1, inputs_shape[2])
-
-    def get_config(self):
-        return {**super().get_config(), "seed": self.seed}

@@ -9,7 +9,7 @@ import numpy as np
 from keras import layers, ops
 
 from kerastrans.layers import Dropout
-from kerastrans.layers.attention.projected_attention import HIDDEN_SCORE
+from kerastrans.layers.attention.multi_head_attention import HIDDEN_SCORE
 from kerastrans.models.parts.checks import checked
 from kerastrans.models.parts.encoder_decoders import embed_values
 from kerastrans.models.parts.normalized_window import open_window
@@ -18,6 +18,7 @@ from kerastrans.models.parts.regression import covariate_inputs
 from kerastrans.models.parts.sublayers import TENSORFLOW_EPSILON, TORCH_EPSILON
 from kerastrans.models.parts.variable_selection import GatedNetworks
 from kerastrans.utils.keras_internals import KeepsQuantization
+from kerastrans.utils.model_files import serializable
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_choice, check_dropout, check_positive_integers
 
@@ -164,12 +165,8 @@ def build_tft_model(
     sequence = networks.gate(x, layers.Concatenate(axis=1)([past, future]))
     enriched = residual_network(sequence, for_enrichment)
     query = enriched[:, -prediction_length:]
-    attention = InterpretableMultiHeadAttention(
-        num_heads=num_heads,
-        key_dim=d_model // num_heads,
-        dropout=dropout,
-        name="attention",
-    )
+    sizes = {"num_heads": num_heads, "key_dim": d_model // num_heads, "dropout": dropout}
+    attention = InterpretableMultiHeadAttention(**sizes, name="attention")
     x = networks.gate(attention(query, enriched), query)
     x = networks.gate(residual_network(x), sequence[:, -prediction_length:], dropout=0.0)
     x = dense(num_channels * head.size, dtype=full_precision(), name="head")(x)
@@ -192,7 +189,7 @@ def _check_variant(variant, static_channels, num_channels, covariates):
         raise ValueError('static_channels require variant="time_series_library".')
 
 
-@keras.saving.register_keras_serializable(package="kerastrans")
+@serializable
 class InterpretableMultiHeadAttention(KeepsQuantization, keras.layers.Layer):
     """Attention of the last positions of a sequence to all positions that are not later.
 
@@ -206,8 +203,8 @@ class InterpretableMultiHeadAttention(KeepsQuantization, keras.layers.Layer):
             average.
 
     Call arguments:
-        query: `(batch, query, d_model)`, the last `query` positions of the memory.
-        memory: `(batch, key, d_model)`.
+        query: `(batch, query, d_model)`, the last `query` positions of the value.
+        value: `(batch, key, d_model)`.
 
     Returns:
         `(batch, query, d_model)`.
@@ -244,43 +241,35 @@ class InterpretableMultiHeadAttention(KeepsQuantization, keras.layers.Layer):
         self.weights_dropout = Dropout(dropout, dtype=self.dtype_policy)
         self.output_dropout = Dropout(dropout, dtype=self.dtype_policy)
 
-    def build(self, query_shape, memory_shape):
+    def build(self, query_shape, value_shape):
         self.query_dense.build(query_shape)
-        self.key_dense.build(memory_shape)
-        self.value_dense.build(memory_shape)
+        self.key_dense.build(value_shape)
+        self.value_dense.build(value_shape)
         self.output_dense = keras.layers.Dense(
             query_shape[-1], use_bias=False, dtype=self.dtype_policy, name="output"
         )
         self.output_dense.build((*query_shape[:-1], self.key_dim))
 
-    def call(self, query, memory):
+    def call(self, query, value):
         dtype = keras.backend.result_type(self.compute_dtype, "float32")
-        queries, keys = self.query_dense(query) * self.key_dim**-0.5, self.key_dense(memory)
+        queries, keys = self.query_dense(query) * self.key_dim**-0.5, self.key_dense(value)
         if self.compute_dtype == "float16":  # whose products overflow above 65,504
             queries, keys = ops.cast(queries, dtype), ops.cast(keys, dtype)
         scores = ops.cast(ops.einsum("bqhk,bmhk->bhqm", queries, keys), dtype)
-        steps, length = query.shape[1], memory.shape[1]
+        steps, length = query.shape[1], value.shape[1]
         position = ops.reshape(ops.arange(length - steps, length), (-1, 1))  # (query, 1)
         visible = ops.arange(length) <= position  # (query, key)
         weights = ops.softmax(ops.where(visible, scores, ops.cast(HIDDEN_SCORE, dtype)))
-        values = self.value_dense(memory)
+        values = self.value_dense(value)
         weights = ops.cast(weights, self.compute_dtype)
         heads = self.weights_dropout(ops.matmul(weights, ops.expand_dims(values, 1)))
         return self.output_dropout(self.output_dense(ops.mean(heads, axis=1)))
 
-    def compute_output_shape(self, query_shape, memory_shape):
+    def compute_output_shape(self, query_shape, value_shape):
         return query_shape
 
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "num_heads": self.num_heads,
-            "key_dim": self.key_dim,
-            "dropout": self.dropout,
-        }
 
-
-@keras.saving.register_keras_serializable(package="kerastrans")
+@serializable
 class FutureClock(keras.layers.Layer):
     """The distance of every step of the horizon from the end of the history, from 1/h to 1.
 
@@ -314,6 +303,3 @@ class FutureClock(keras.layers.Layer):
 
     def compute_output_shape(self, inputs_shape):
         return (inputs_shape[0], self.prediction_length, 1)
-
-    def get_config(self):
-        return {**super().get_config(), "prediction_length": self.prediction_length}

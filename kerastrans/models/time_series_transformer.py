@@ -4,8 +4,8 @@ Paper: https://arxiv.org/abs/1706.03762
 """
 
 from kerastrans.layers import PositionalEncoding
+from kerastrans.layers.transformer.blocks import transformer_decoder, transformer_encoder
 from kerastrans.models.decoder_transformer import default_patch_length
-from kerastrans.models.parts.blocks import transformer_decoder, transformer_encoder
 from kerastrans.models.parts.checks import checked
 from kerastrans.models.parts.patch_tokens import patch_tokens
 from kerastrans.models.parts.projections import dense

@@ -10,6 +10,7 @@ from keras import layers, ops
 from kerastrans.layers.initializers import FanInUniform
 from kerastrans.models.parts.checks import checked
 from kerastrans.models.parts.normalized_window import open_window
+from kerastrans.utils.model_files import serializable
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_at_most, check_non_negative
 
@@ -116,7 +117,7 @@ def build_timebase_model(
     return keras.Model(window.history, outputs, name=name)
 
 
-@keras.saving.register_keras_serializable(package="kerastrans")
+@serializable
 class OrthogonalityLoss(keras.layers.Layer):
     """Adds a loss to the training that keeps features orthogonal over time; returns its inputs.
 
@@ -161,6 +162,3 @@ class OrthogonalityLoss(keras.layers.Layer):
 
     def compute_output_shape(self, inputs_shape):
         return inputs_shape
-
-    def get_config(self):
-        return {**super().get_config(), "weight": self.weight}

@@ -4,6 +4,7 @@ Paper: https://arxiv.org/abs/2410.04442
 Code: https://github.com/Hank0626/TimeBridge/tree/0f9a83f
 """
 
+import functools
 import math
 
 import keras
@@ -12,11 +13,12 @@ from keras import layers, ops
 
 from kerastrans.layers import CachedMultiHeadAttention, Dropout
 from kerastrans.layers.initializers import FanInUniform
-from kerastrans.models.parts.blocks import transformer_encoder
+from kerastrans.layers.transformer.blocks import transformer_encoder
 from kerastrans.models.parts.checks import checked
 from kerastrans.models.parts.normalized_window import open_window
-from kerastrans.models.parts.projections import exchange_axes, time_dense
+from kerastrans.models.parts.projections import dense, exchange_axes, time_dense
 from kerastrans.models.parts.sublayers import TORCH_EPSILON, add_norm, position_wise_ffn
+from kerastrans.utils.model_files import serializable
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_at_most, check_choice, check_positive_integers
 
@@ -123,114 +125,90 @@ def build_timebridge_model(
         )
     check_choice("activation", activation, ("gelu", "relu"))
     rows = num_channels + NUM_CALENDAR_CHANNELS * reference_attention
+    attention = {"num_heads": num_heads, "key_dim": d_model // num_heads}
+    attention |= {"kernel_initializer": FanInUniform}
+    network = {"ff_dim": ff_dim, "activation": activation, "kernel_initializer": FanInUniform}
+    block = {**attention, **network, "dropout": dropout}
+    block |= {"norm": "post", "layer_norm_epsilon": TORCH_EPSILON}
+    attention["dropout"] = attention_dropout
+    axis = "features" if reference_attention else "time"
 
-    def attention(name):
-        return CachedMultiHeadAttention(
-            num_heads=num_heads,
-            key_dim=d_model // num_heads,
-            dropout=attention_dropout,
-            kernel_initializer=FanInUniform,
-            name=name,
-        )
-
-    def add_block(x, attend, name):
-        """Add a block to `(batch, tokens, d_model)`; `attend` is its attention."""
-        return transformer_encoder(
-            x,
-            num_heads=num_heads,
-            key_dim=d_model // num_heads,
-            ff_dim=ff_dim,
-            dropout=dropout,
-            norm="post",
-            activation=activation,
-            kernel_initializer=FanInUniform,
-            layer_norm_epsilon=TORCH_EPSILON,
-            self_attention=attend,
-            name=name,
-        )
-
-    def attend_without_trends(x, name):
-        stable = Detrending(moving_average, "features" if reference_attention else "time")(x)
-        return attention(name)(stable, x, stable)
-
-    def merge_patches(x, name):
-        """Mix all patches to fewer ones, `(batch * rows, num_patches, d_model)`."""
-        y = time_dense(x, num_patches, use_bias=False, name=f"{name}_merge")
-        mean = ops.mean(x, axis=1, keepdims=True)
-        z = ops.concatenate([y, mean], axis=1)
-        z = time_dense(z, num_patches, use_bias=False, name=f"{name}_merge_again")
-        return layers.Add()([y, z])
-
-    def downsample(x, name):
-        """Add a block whose queries are the merged patches; only their residual has dropout."""
-        options = {"norm": "post", "epsilon": TORCH_EPSILON}
-        merged = merge_patches(x, name)
-        x = add_norm(
-            Dropout(dropout)(merged),
-            lambda _: attention(f"{name}_attention")(merged, x),
-            **options,
-            name=f"{name}_self_attention",
-        )
-        network = {"activation": activation, "kernel_initializer": FanInUniform, "name": name}
-        return add_norm(
-            x,
-            lambda x: position_wise_ffn(x, ff_dim, dropout, **network),
-            dropout,
-            **options,
-            name=f"{name}_ffn",
-        )
-
-    def attend_to_channels(x, name):
-        """Attend within rows, then within columns of a square of channels."""
-        side = math.isqrt(rows - 1) + 1
-        x = ops.pad(x, ((0, 0), (0, side**2 - rows), (0, 0)))
-        # (batch * patches * side, side, d_model), a square of channels
-        x = attention(f"{name}_rows")(ops.reshape(x, (-1, side, d_model)))
-        x = exchange_axes(x, side)  # columns of the square
-        x = exchange_axes(layers.Add()([x, attention(f"{name}_columns")(x)]), side)
-        return ops.reshape(x, (-1, side**2, d_model))[:, :rows]  # (batch * patches, rows, d_model)
-
-    dtype = full_precision()
     window = open_window(
         context_length, num_channels, head, center="mean", scale="plain_std", ddof=1
     )
     x = ops.transpose(window.values[:, -count * patch_length :], (0, 2, 1))
-    # (batch, channels, patches, patch_length)
-    x = ops.reshape(x, (-1, num_channels, count, patch_length))
-    initial = FanInUniform()
-    x = layers.Dense(d_model, use_bias=False, kernel_initializer=initial, name="embedding")(x)
-    x = Dropout(dropout)(x)
-    x = ops.pad(x, ((0, 0), (0, rows - num_channels), (0, 0), (0, 0)))
-    x = ops.reshape(x, (-1, count, d_model))  # (batch * rows, patches, d_model)
+    x = _embed_patches(x, count, rows, d_model, dropout)  # (batch * rows, patches, d_model)
     for i in range(num_blocks):
-        block = f"patches_{i}"
-        x = add_block(
-            x, lambda x, block=block: attend_without_trends(x, f"{block}_attention"), block
-        )
+        trend = Detrending(moving_average, axis)
+        attend = functools.partial(_integrate, attention, trend, f"patches_{i}_attention")
+        x = transformer_encoder(x, **block, self_attention=attend, name=f"patches_{i}")
     for i in range(num_downsampling_blocks):
-        x = downsample(x, f"downsampling_{i}")
+        x = _downsample(x, num_patches, dropout, attention, network, f"downsampling_{i}")
     for i in range(num_channel_blocks):
-        block = f"channels_{i}"
+        attend = functools.partial(_cointegrate, attention, f"channels_{i}")
         x = exchange_axes(x, rows)  # (batch * patches, channels, d_model)
-        x = add_block(x, lambda x, block=block: attend_to_channels(x, block), block)
+        x = transformer_encoder(x, **block, self_attention=attend, name=f"channels_{i}")
         x = exchange_axes(x, num_patches)  # (batch * rows, patches, d_model)
     # (batch, channels, patches * d_model)
     x = ops.reshape(x, (-1, rows, num_patches * d_model))[:, :num_channels]
-    x = layers.Dense(
-        prediction_length * head.size,
-        use_bias=False,
-        kernel_initializer=FanInUniform(),
-        dtype=dtype,
-        name="head",
-    )(x)
+    x = dense(prediction_length * head.size, use_bias=False, dtype=full_precision(), name="head")(x)
     outputs = window.forecast(ops.transpose(x, (0, 2, 1)), head, prediction_length)
     return keras.Model(window.history, outputs, name=name)
+
+
+def _embed_patches(x, count, rows, d_model, dropout):
+    """Map series `(batch, channels, time)` to tokens, with rows of zeros for further channels."""
+    _, num_channels, time = x.shape
+    # (batch, channels, patches, patch_length)
+    x = ops.reshape(x, (-1, num_channels, count, time // count))
+    x = dense(d_model, use_bias=False, name="embedding")(x)
+    x = Dropout(dropout)(x)
+    x = ops.pad(x, ((0, 0), (0, rows - num_channels), (0, 0), (0, 0)))
+    return ops.reshape(x, (-1, count, d_model))
+
+
+def _integrate(attention, detrending, name, x):
+    """Integrated attention: queries and keys leave out the trend, values have it."""
+    stable = detrending(x)
+    return CachedMultiHeadAttention(**attention, name=name)(stable, x, stable)
+
+
+def _cointegrate(attention, name, x):
+    """Cointegrated attention: within the rows, then within the columns of a square of channels."""
+    _, rows, d_model = x.shape
+    side = math.isqrt(rows - 1) + 1
+    x = ops.pad(x, ((0, 0), (0, side**2 - rows), (0, 0)))
+    x = ops.reshape(x, (-1, side, d_model))  # (batch * patches * side, side, d_model)
+    x = CachedMultiHeadAttention(**attention, name=f"{name}_rows")(x)
+    x = exchange_axes(x, side)  # columns of the square
+    y = CachedMultiHeadAttention(**attention, name=f"{name}_columns")(x)
+    x = exchange_axes(layers.Add()([x, y]), side)
+    return ops.reshape(x, (-1, side**2, d_model))[:, :rows]  # (batch * patches, rows, d_model)
+
+
+def _downsample(x, num_patches, dropout, attention, network, name):
+    """Add a block whose queries are the merged patches; only their residual has dropout."""
+    merged = _merge_patches(x, num_patches, name)
+    residual = Dropout(dropout)(merged)
+    attended = CachedMultiHeadAttention(**attention, name=f"{name}_attention")(merged, x)
+    x = add_norm(residual, attended, name=f"{name}_self_attention")
+    y = position_wise_ffn(x, dropout=dropout, **network, name=name)
+    return add_norm(x, y, dropout, name=f"{name}_ffn")
+
+
+def _merge_patches(x, num_patches, name):
+    """Mix all patches to fewer ones, `(batch * rows, num_patches, d_model)`."""
+    y = time_dense(x, num_patches, use_bias=False, name=f"{name}_merge")
+    mean = ops.mean(x, axis=1, keepdims=True)
+    z = ops.concatenate([y, mean], axis=1)  # (batch * rows, num_patches + 1, d_model)
+    z = time_dense(z, num_patches, use_bias=False, name=f"{name}_merge_again")
+    return layers.Add()([y, z])
 
 
 AXES = ("time", "features")
 
 
-@keras.saving.register_keras_serializable(package="kerastrans")
+@serializable
 class Detrending(keras.layers.Layer):
     """Subtracts a moving average of the latest positions; no gradient flows through the layer.
 
@@ -278,6 +256,3 @@ class Detrending(keras.layers.Layer):
 
     def compute_output_shape(self, inputs_shape):
         return inputs_shape
-
-    def get_config(self):
-        return {**super().get_config(), "length": self.length, "axis": self.axis}

@@ -14,12 +14,8 @@ from kerastrans.layers.frequency.fourier import irfft, rfft
 from kerastrans.layers.initializers import FanInUniform
 from kerastrans.models.parts.checks import check_scales, checked
 from kerastrans.models.parts.normalized_window import open_window, pool_window
-from kerastrans.models.parts.projections import (
-    dense,
-    fold_channels,
-    time_dense,
-    unfold_channels,
-)
+from kerastrans.models.parts.projections import dense, fold_channels, time_dense, unfold_channels
+from kerastrans.utils.model_files import serializable
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_positive_integers
 
@@ -146,7 +142,7 @@ def build_timekan_model(
     return keras.Model(window.history, outputs, name=name)
 
 
-@keras.saving.register_keras_serializable(package="kerastrans")
+@serializable
 class ChebyshevDense(keras.layers.Layer):
     """Sums a learnt Chebyshev polynomial of each input feature, one for each output feature.
 
@@ -197,6 +193,3 @@ class ChebyshevDense(keras.layers.Layer):
 
     def compute_output_shape(self, inputs_shape):
         return (*inputs_shape[:-1], self.units)
-
-    def get_config(self):
-        return {**super().get_config(), "units": self.units, "num_terms": self.num_terms}

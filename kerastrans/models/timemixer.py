@@ -7,11 +7,7 @@ Code: https://github.com/kwuking/TimeMixer/tree/8d230b7
 import keras
 from keras import layers, ops
 
-from kerastrans.layers import (
-    Dropout,
-    SeriesDecomposition,
-    ValueEmbedding,
-)
+from kerastrans.layers import Dropout, SeriesDecomposition, ValueEmbedding
 from kerastrans.models.parts.checks import check_scales, checked
 from kerastrans.models.parts.normalized_window import POOLS, open_window, pool_window
 from kerastrans.models.parts.projections import (

@@ -15,6 +15,7 @@ from kerastrans.models.parts.encoder_decoders import embed_values
 from kerastrans.models.parts.normalized_window import open_window
 from kerastrans.models.parts.projections import dense, time_dense
 from kerastrans.models.parts.sublayers import TORCH_EPSILON
+from kerastrans.utils.model_files import serializable
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_positive_integers
 
@@ -139,7 +140,7 @@ def _strongest_periods(x, count, of_batch=False):
     return length // (frequencies + 1), ops.softmax(strengths)
 
 
-@keras.saving.register_keras_serializable(package="kerastrans")
+@serializable
 class PeriodicConvolution(keras.layers.Layer):
     """Mean of several square convolutions on the image whose rows are the periods of a series.
 
@@ -257,15 +258,6 @@ class PeriodicConvolution(keras.layers.Layer):
 
     def compute_output_shape(self, inputs_shape, period_shape):
         return (*inputs_shape[:-1], self.filters)
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "filters": self.filters,
-            "num_kernels": self.num_kernels,
-            "length": self.length,
-            "kernel_biases": self.kernel_biases,
-        }
 
 
 def pad_to_image(x):

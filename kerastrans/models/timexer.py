@@ -14,6 +14,7 @@ from kerastrans.models.parts.normalized_window import open_window
 from kerastrans.models.parts.projections import concatenate, dense
 from kerastrans.models.parts.regression import covariate_columns, covariate_series
 from kerastrans.models.parts.sublayers import TORCH_EPSILON, add_norm, position_wise_ffn
+from kerastrans.utils.model_files import serializable
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_at_most, check_positive_integers
 
@@ -116,9 +117,8 @@ def build_timexer_model(
         )
 
     def feed_forward(x):
-        return position_wise_ffn(
-            x, ff_dim, dropout, activation="gelu", kernel_initializer=FanInUniform
-        )
+        options = {"activation": "gelu", "kernel_initializer": FanInUniform}
+        return add_norm(x, position_wise_ffn(x, ff_dim, dropout, **options), dropout)
 
     def normalise(x):
         return layers.LayerNormalization(epsilon=TORCH_EPSILON)(x)
@@ -156,9 +156,8 @@ def build_timexer_model(
     x = GlobalToken(num_channels)(x)  # (batch * channels, patches + 1, d_model)
     x = Dropout(dropout)(x)
     for _ in range(num_blocks):
-        x = add_norm(x, attention(), dropout, norm="post", epsilon=TORCH_EPSILON)
-        x = attend_to_channels(x)
-        x = add_norm(x, feed_forward, dropout, norm="post", epsilon=TORCH_EPSILON)
+        x = add_norm(x, attention()(x), dropout)
+        x = feed_forward(attend_to_channels(x))
     x = normalise(x)
     # (batch, channels, (patches + 1) * d_model)
     x = ops.reshape(x, (-1, num_channels, num_tokens * d_model))
@@ -169,7 +168,7 @@ def build_timexer_model(
     return keras.Model(window.inputs(extra), outputs, name=name)
 
 
-@keras.saving.register_keras_serializable(package="kerastrans")
+@serializable
 class GlobalToken(keras.layers.Layer):
     """Appends a learnt token per channel to the sequence of the channel.
 
@@ -214,6 +213,3 @@ class GlobalToken(keras.layers.Layer):
 
     def compute_output_shape(self, inputs_shape):
         return (inputs_shape[0], inputs_shape[1] + 1, inputs_shape[2])
-
-    def get_config(self):
-        return {**super().get_config(), "num_channels": self.num_channels}

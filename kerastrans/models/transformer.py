@@ -11,7 +11,7 @@ from keras import layers
 from kerastrans import heads
 from kerastrans.decoding.generation import AutoregressiveModel
 from kerastrans.layers import Dropout, PositionalEncoding
-from kerastrans.models.parts.blocks import transformer_decoder, transformer_encoder
+from kerastrans.layers.transformer.blocks import transformer_decoder, transformer_encoder
 from kerastrans.models.parts.checks import check_sizes, unique_name
 from kerastrans.models.parts.patch_tokens import patch_tokens
 from kerastrans.models.parts.projections import dense
@@ -117,40 +117,27 @@ def build_transformer_model(
         num_decoder_blocks=num_decoder_blocks,
         output_dim=output_dim,
     )
-    if d_model is not None:
-        check_sizes(context_length=context_length, d_model=d_model)
+    check_dropout(dropout)
+    check_choice("norm", norm, ("pre", "post"))
+    check_non_negative(decoder_noise=decoder_noise)
+    optional = {"d_model": d_model, "patch_length": patch_length}
+    optional = {name: size for name, size in optional.items() if size is not None}
+    check_sizes(context_length=context_length, num_channels=num_channels, **optional)
     if d_model == 1 or (d_model is None and 1 in (num_channels, output_dim)):
         raise ValueError(
             f"d_model={d_model} leaves one feature, which layer normalisation replaces by a "
             "constant: give a d_model, such as 64."
         )
-    check_dropout(dropout)
-    check_choice("norm", norm, ("pre", "post"))
-    check_non_negative(decoder_noise=decoder_noise)
-    if patch_length is not None:
-        check_sizes(context_length=context_length, patch_length=patch_length)
-    block = {
-        "num_heads": num_heads,
-        "key_dim": key_dim,
-        "ff_dim": ff_dim,
-        "dropout": dropout,
-        "norm": norm,
-        "activation": activation,
-    }
     if lags and patch_length is None:
         raise ValueError(f"lags={lags!r} requires a patch_length, such as patch_length=1.")
     if patch_length is None and head is None:
         tokens = _Steps(context_length, num_channels, output_dim, d_model, decoder_noise)
     else:
         given = {"output_dim": output_dim, "d_model": d_model, "decoder_noise": decoder_noise}
-        expected = {"output_dim": num_channels, "d_model": d_model or 64, "decoder_noise": 0}
-        for key, value in given.items():
-            if value != expected[key]:
-                raise ValueError(
-                    f"{key}={value!r} cannot be combined with patch_length or head, which make a "
-                    f"model for windows of {num_channels} channels."
-                )
+        _check_for_patches(num_channels, given)
         tokens = _Patches(context_length, num_channels, patch_length or 1, d_model, head, lags)
+    block = {"num_heads": num_heads, "key_dim": key_dim, "ff_dim": ff_dim, "dropout": dropout}
+    block |= {"norm": norm, "activation": activation}
 
     x = _embed(tokens.history(), dropout, "encoder")
     for i in range(num_encoder_blocks):
@@ -163,6 +150,17 @@ def build_transformer_model(
     x = close_stack(x, norm, dtype=full_precision(), name="decoder")
     name = name or unique_name("transformer")
     return AutoregressiveModel(tokens.inputs, tokens.outputs(x), name=name)
+
+
+def _check_for_patches(num_channels, given):
+    """Raise ValueError for an option that a model of patches or with a head cannot have."""
+    expected = {"output_dim": num_channels, "d_model": given["d_model"] or 64, "decoder_noise": 0}
+    for key, value in given.items():
+        if value != expected[key]:
+            raise ValueError(
+                f"{key}={value!r} cannot be combined with patch_length or head, which make a "
+                f"model for windows of {num_channels} channels."
+            )
 
 
 class _Steps:

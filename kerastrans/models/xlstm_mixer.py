@@ -13,6 +13,7 @@ from kerastrans.models.parts.checks import checked
 from kerastrans.models.parts.normalized_window import open_window
 from kerastrans.models.parts.projections import dense, learn_tokens, time_dense
 from kerastrans.models.parts.sublayers import TORCH_EPSILON
+from kerastrans.utils.model_files import serializable
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_divides, check_positive_integers
 
@@ -171,7 +172,7 @@ class _Cell(keras.layers.Layer):
         return output, [output, cell, normaliser, scale]
 
 
-@keras.saving.register_keras_serializable(package="kerastrans")
+@serializable
 class ScalarLSTM(keras.layers.Layer):
     """Recurrent layer with exponential input gates and a normaliser (sLSTM), in heads.
 
@@ -262,7 +263,3 @@ class ScalarLSTM(keras.layers.Layer):
 
     def compute_output_shape(self, inputs_shape):
         return inputs_shape
-
-    def get_config(self):
-        own = {"num_heads": self.num_heads, "kernel_size": self.kernel_size}
-        return {**super().get_config(), **own}

@@ -14,6 +14,7 @@ from kerastrans.models.parts.checks import checked
 from kerastrans.models.parts.normalized_window import open_window
 from kerastrans.models.parts.projections import concatenate, dense
 from kerastrans.models.parts.sublayers import TORCH_EPSILON
+from kerastrans.utils.model_files import serializable
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_at_most, check_choice, check_weight
 
@@ -156,7 +157,7 @@ def _swap(x):
     return ops.transpose(x, (0, 2, 1))
 
 
-@keras.saving.register_keras_serializable(package="kerastrans")
+@serializable
 class ExponentialDecomposition(keras.layers.Layer):
     """Splits a series into season and trend; the trend is exponentially smoothed.
 
@@ -215,10 +216,3 @@ class ExponentialDecomposition(keras.layers.Layer):
                 slope = share * (level - before) + (1 - share) * slope
             levels.append(level)
         return np.stack(levels, axis=1)
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "smoothing": self.smoothing,
-            "slope_smoothing": self.slope_smoothing,
-        }

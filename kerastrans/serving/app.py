@@ -13,8 +13,8 @@ import numpy as np
 from kerastrans.decoding.graph import history_input, inputs_of, missing_inputs
 from kerastrans.export.encodings import LAST_TIME, Input
 from kerastrans.export.forecast import describe
+from kerastrans.forecasting.inference.adaptation import to_univariate
 from kerastrans.forecasting.inference.forecast import forecast_outputs
-from kerastrans.forecasting.inference.univariate import to_univariate
 from kerastrans.heads.bounded import bound_inputs
 from kerastrans.models.parts.forecast_graph import least_inputs
 from kerastrans.serving.answers import PAGE, Answers, HostCheck, error_body
@@ -45,16 +45,19 @@ def create_app(forecaster, name, **settings):
     - `POST /v1/models/NAME:predict` takes the JSON `{"instances": [history, ...]}` or
       `{"instances": [{"history": ..., ...}]}` and returns `{"predictions": [...]}`. A history is
       `(context_length, num_channels)`, in the units of the series, with null for missing values; a
-      channel without a value has the forecast null. For a model with calendar features, an instance
-      may have "last_time", the ISO 8601 time stamp of the last step, in place of them.
+      channel without a value has the forecast null. If there are more steps, the last ones are
+      read; fewer are padded if the forecaster does so. For a model with calendar features, an
+      instance may have "last_time", the ISO 8601 time stamp of the last step, in place of them.
     - `POST /v1/forecast?levels=80,95&exceeds=5` takes a long or wide CSV and returns rows with time
       stamps and intervals. Covariates that are known in advance are in its last rows, without
       values of the series, and static covariates in each row of a long CSV.
     - `POST /v1/simulate?num_paths=100&seed=0` takes the same CSV and returns `{"paths": ...}`, the
       columns of `Forecaster.simulate`.
+    - `GET /openapi.json` describes these routes.
 
-    Both take parameters of `kerastrans.data.read_table`, such as `dayfirst=true`, and return the
-    line "read_as", and in "faults" the series without a forecast, with the reason.
+    Both take `prediction_length` and parameters of `kerastrans.data.read_table`, such as
+    `dayfirst=true`, and return the line "read_as", and in "faults" the series without a forecast,
+    with the reason; or only the rows, as CSV, for `Accept: text/csv`.
 
     Invalid requests are answered with `{"error": "..."}`, a message of one line.
 
@@ -77,6 +80,7 @@ def create_app(forecaster, name, **settings):
     """
     fastapi = import_extra("fastapi", "the service", "serve")
     import_extra("prometheus_client", "the service", "serve")
+    from starlette.middleware.cors import CORSMiddleware
     from starlette.responses import JSONResponse
 
     from kerastrans.serving.metrics import Metrics
@@ -113,8 +117,11 @@ def create_app(forecaster, name, **settings):
         await asyncio.gather(*tasks, return_exceptions=True)
         await processes.close()
 
-    app = fastapi.FastAPI(title=f"kerastrans: {name}", lifespan=lifespan, openapi_url=None)
-    app.state.ready = False
+    title = f"kerastrans: {name}"
+    app = fastapi.FastAPI(title=title, lifespan=lifespan, docs_url=None, redoc_url=None)
+    app.state.ready, app.state.progress = False, "0 programs are compiled"
+    headers = {"allow_methods": ["GET", "POST"], "allow_headers": ["content-type", "accept"]}
+    app.add_middleware(CORSMiddleware, allow_origins=settings.allow_origin, **headers)
     app.add_middleware(HostCheck, hosts=settings.hosts)
     app.add_middleware(Answers, metrics=metrics)
     _add_errors(app)
@@ -125,7 +132,8 @@ def create_app(forecaster, name, **settings):
     @app.post(f"/v1/models/{name}:predict")
     async def predict(request: fastapi.Request):
         body, _ = await read_body(request, "application/json", settings, ["utf-8"])
-        instances = read_instances(body, symbols, settings.max_batch, missing, stamps)
+        pads = forecaster.config.short == "pad"
+        instances = read_instances(body, symbols, settings.max_batch, missing, stamps, pads)
         outputs = await _submit(app.state.batcher, instances)
         return JSONResponse({"predictions": json_rows(outputs, instances["history"])})
 
@@ -147,7 +155,11 @@ async def _prepare(app, forecaster, symbols, run):
     if symbols is not None and not app.state.ready:
         try:
             await app.state.processes.call(len, b"")  # starts one
-            await warm_up(forecaster, symbols, run)
+
+            def report(number, total):
+                app.state.progress = f"{number} of {total} programs are compiled"
+
+            await warm_up(forecaster, symbols, run, report)
         except Exception:  # requests are answered nevertheless
             logger.exception("the model was not compiled for all sizes of batches")
     app.state.ready = True
@@ -167,7 +179,7 @@ def _describe(forecaster, symbols, stamps):
     """Return the metadata of a forecaster, with the shapes of the inputs of a request."""
     inputs = {name: Input(tuple(x.shape[1:]), x.dtype) for name, x in symbols.items()}
     facts = describe(forecaster.model, forecaster.fitted.head, inputs, forecaster.prediction_length)
-    facts |= forecaster.metadata
+    facts |= forecaster.metadata | {"takes_any_columns": forecaster.fitted.channels is None}
     if stamps is not None:
         facts["inputs"][LAST_TIME] = ["string", None]
     return facts
@@ -241,7 +253,8 @@ def _add_states(app, metrics):
     @app.get("/ready")
     async def ready():
         if not app.state.ready:
-            raise RequestError("the model is being compiled.", 503, {"retry-after": "1"})
+            message = f"the model is being compiled: {app.state.progress}."
+            raise RequestError(message, 503, {"retry-after": "1"})
         return {"status": "ready"}
 
     @app.get("/metrics")
@@ -249,27 +262,31 @@ def _add_states(app, metrics):
         return Response(metrics.text(), headers={"content-type": metrics.content_type})
 
 
-async def warm_up(forecaster, inputs, run):
+async def warm_up(forecaster, inputs, run, report):
     """Compile the graphs of a forecaster, one call in a thread for each length and batch size.
 
     Args:
         forecaster: Trained `kerastrans.Forecaster`.
         inputs: Dict of input name -> KerasTensor.
         run: Function that runs a function under the lock of the model.
+        report: Function of the number of compiled programs and that of all, called after each.
     """
     states = [forecaster.fitted]
     if forecaster.fitted.channels is not None:
         with contextlib.suppress(ValueError):  # the model mixes its channels
             states.append(await asyncio.to_thread(run, to_univariate, forecaster.fitted))
-    for state in states:
-        for steps, size in itertools.product(state.graph_lengths, BATCHES):
-            try:
-                arrays = _arrays(state, inputs, size)
-                arrays["history"][:, :-steps] = np.nan
-                with shapes_that_come_often():
-                    await asyncio.to_thread(run, forecast_outputs, state, arrays)
-            except Exception as error:  # inputs that this model does not take
-                logger.warning("not compiled for batches of %d: %s", size, first_line(error))
+    programs = [
+        (x, *sizes) for x in states for sizes in itertools.product(x.graph_lengths, BATCHES)
+    ]
+    for number, (state, steps, size) in enumerate(programs, 1):
+        try:
+            arrays = _arrays(state, inputs, size)
+            arrays["history"][:, :-steps] = np.nan
+            with shapes_that_come_often():
+                await asyncio.to_thread(run, forecast_outputs, state, arrays)
+        except Exception as error:  # inputs that this model does not take
+            logger.warning("not compiled for batches of %d: %s", size, first_line(error))
+        report(number, len(programs))
 
 
 def _arrays(state, inputs, size):

@@ -79,7 +79,7 @@ async def read_body(request, content_type, settings, charsets=None):
     return b"".join(parts), charset
 
 
-def read_instances(body, symbols, max_batch, missing=("history",), stamps=None):
+def read_instances(body, symbols, max_batch, missing=("history",), stamps=None, pads=False):
     """Return the arrays of the instances in a body.
 
     Args:
@@ -89,6 +89,8 @@ def read_instances(body, symbols, max_batch, missing=("history",), stamps=None):
         max_batch: int, maximum number of instances.
         missing: Names of the inputs that accept null for missing values.
         stamps: `TimeStamps` of a model whose calendar can be computed; None for other models.
+        pads: bool, whether a history may have fewer steps than the context. If it has more, the
+            last ones are read. The other inputs are those of the context.
 
     Returns:
         Dict of arrays `(batch, ...)`: "history" in float64 with NaN for null, other inputs in their
@@ -110,6 +112,13 @@ def read_instances(body, symbols, max_batch, missing=("history",), stamps=None):
             f"a request can have at most {max_batch} instances, got {len(instances)}.", 413
         )
     instances = [x if isinstance(x, dict) else {"history": x} for x in instances]
+    for number, instance in enumerate(instances):
+        history, steps = instance.get("history"), symbols["history"].shape[1]
+        if "position" in instance and isinstance(history, list) and len(history) != steps:
+            raise RequestError(
+                f"'history' of instance {number} must have {steps} steps next to 'position', the "
+                f"number of the first of them, got {len(history)}."
+            )
     if stamps is not None:
         instances = [stamps.fill_in(x, number) for number, x in enumerate(instances)]
     for number, instance in enumerate(instances):
@@ -117,10 +126,10 @@ def read_instances(body, symbols, max_batch, missing=("history",), stamps=None):
         if unknown:
             known = ", ".join(map(repr, symbols))
             raise RequestError(f"instance {number} has {unknown[0]!r}, the inputs are {known}.")
-    return {key: _array(instances, key, symbol, key in missing) for key, symbol in symbols.items()}
+    return {key: _array(instances, key, x, key in missing, pads) for key, x in symbols.items()}
 
 
-def _array(instances, key, symbol, may_miss):
+def _array(instances, key, symbol, may_miss, pads):
     """Return one input of all instances as an array, with NaN for null if values may be missing."""
     shape = tuple(symbol.shape[1:])
     rows = []
@@ -135,6 +144,10 @@ def _array(instances, key, symbol, may_miss):
         # Strings and booleans are refused, although NumPy converts them to numbers.
         if row is None or not _is_numeric(instance[key]):
             raise RequestError(f"{subject} must be an array of numbers {shape}.")
+        if key == "history" and row.shape[1:] == shape[1:] and row.size:
+            row = row[-shape[0] :]
+            absent = (shape[0] - len(row)) * pads
+            row = np.pad(row, [(absent, 0), (0, 0)], constant_values=np.nan)
         if row.shape != shape:
             raise RequestError(f"{subject} must have shape {shape}, got {row.shape}.")
         if np.isinf(row).any() or (np.isnan(row).any() and not may_miss):

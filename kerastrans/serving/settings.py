@@ -15,6 +15,8 @@ class Settings:
 
     Attributes:
         hosts: Names that are accepted in the Host header, in addition to localhost and addresses.
+        allow_origin: Origins, such as "https://example.org", whose pages may read the answers; "*"
+            is any.
         max_bytes: int, maximum size of a request's body.
         max_batch: int, maximum number of windows in a request and in a call of the model.
         max_waiting: int, maximum number of windows that wait for the model.
@@ -23,6 +25,7 @@ class Settings:
         max_cells: int, maximum number of cells of a CSV, its lines times its columns.
         max_values: int, maximum number of forecast values in an answer to a CSV: series times
             steps times sample paths.
+        max_steps: int, maximum number of steps that a request can ask for.
         max_levels: int, maximum number of levels, and of values of `exceeds`, in a request.
         max_connections: int, maximum number of connections. An additional one replaces the oldest
             one that has not sent a complete request.
@@ -41,6 +44,9 @@ class Settings:
     """
 
     hosts: tuple = _setting((), "names under which clients reach this machine")
+    allow_origin: tuple = _setting(
+        (), "origins whose pages may read the answers, such as https://a.org"
+    )
     max_bytes: int = _setting(2**23, "maximum size of a request's body, in bytes")
     max_batch: int = _setting(
         256, "maximum number of windows in a request and in a call of the model"
@@ -52,6 +58,7 @@ class Settings:
     max_series: int = _setting(1000, "maximum number of series of a CSV")
     max_cells: int = _setting(1_000_000, "maximum number of cells of a CSV")
     max_values: int = _setting(1_000_000, "maximum number of forecast values in an answer to a CSV")
+    max_steps: int = _setting(1024, "maximum number of steps that a request can ask for")
     max_levels: int = _setting(
         100, "maximum number of levels, and of values of `exceeds`, in a request"
     )
@@ -63,11 +70,12 @@ class Settings:
     access_log: bool = _setting(True, "log each request on stderr")
 
     def __post_init__(self):
-        if isinstance(self.hosts, str):
-            raise ValueError(f"hosts must be a list of names, got {self.hosts!r}.")
-        object.__setattr__(self, "hosts", tuple(self.hosts))
+        for name in ("hosts", "allow_origin"):
+            if isinstance(given := getattr(self, name), str):
+                raise ValueError(f"{name} must be a list of names, got {given!r}.")
+            object.__setattr__(self, name, tuple(given))
         values = asdict(self)
-        flags = "hosts", "warm_up", "access_log"
+        flags = "hosts", "allow_origin", "warm_up", "access_log"
         seconds = {name: values[name] for name in values if name.endswith("_timeout")}
         check_positive(**seconds)
         check_positive_integers(

@@ -79,10 +79,19 @@ def _flag(text):
 
 # Parameters of requests: parser, and what it expects.
 READ = dict.fromkeys(
-    ("sep", "decimal", "date_column", "date_format", "timezone", "freq"), (str, "text")
-) | {"dayfirst": (_flag, "true or false"), "columns": (lambda text: text.split(","), "names")}
-FORECAST = dict.fromkeys(("levels", "exceeds"), (_numbers, "numbers separated by commas"))
-SIMULATE = dict.fromkeys(("num_paths", "seed"), (int, "an integer"))
+    (
+        *("sep", "decimal", "date_column", "id_column", "target", "exclude", "missing"),
+        *("date_format", "timezone", "freq"),
+    ),
+    (str, "text"),
+) | {
+    "dayfirst": (_flag, "true or false"),
+    "columns": (lambda text: text.split(","), "names"),
+    "skip_rows": (int, "an integer"),
+}
+STEPS = {"prediction_length": (int, "an integer")}
+FORECAST = dict.fromkeys(("levels", "exceeds"), (_numbers, "numbers separated by commas")) | STEPS
+SIMULATE = dict.fromkeys(("num_paths", "seed"), (int, "an integer")) | STEPS
 
 
 def read_query(query, *tables):
@@ -133,7 +142,7 @@ def read_csv(body, columns, settings, options):
     Raises:
         RequestError: If the CSV cannot be read, or exceeds a limit.
     """
-    _check_size(body, columns, settings, options.get("sep"))
+    _check_size(body, columns, settings, options)
     texts = columns.covariates
     with refusing():
         frame = read_table(io.BytesIO(body), covariates=texts, like=columns.read_as, **options)
@@ -191,10 +200,19 @@ def write_answer(rows, name, **others):
     Raises:
         RequestError: If the forecast is not finite.
     """
+    return json.dumps({**others, name: _columns_of(_checked(rows))}).encode()
+
+
+def write_csv(rows):
+    """Return the rows of an answer as CSV in bytes; raise `RequestError` as `write_answer`."""
+    return _checked(rows).to_csv(index=False).encode()
+
+
+def _checked(rows):
+    """Return the rows of an answer with their time stamps as text, if they are finite."""
     if np.isinf(rows.select_dtypes("number")).any(axis=None):
         raise RequestError("the forecast is not finite.")
-    rows = rows.assign(ds=rows["ds"].map(str))
-    return json.dumps({**others, name: _columns_of(rows)}).encode()
+    return rows.assign(ds=rows["ds"].map(str))
 
 
 @contextlib.contextmanager
@@ -223,11 +241,13 @@ def reword(message):
     return message
 
 
-def _check_size(body, columns, settings, sep):
+def _check_size(body, columns, settings, options):
     """Raise RequestError if a CSV exceeds the limits on columns and cells."""
-    separators = {b",", b";", b"\t", b"|", (sep or ",").encode()}
-    first = re.split(rb"[\r\n]+", body, maxsplit=3)[:3]  # `sep=;` may be before the header
-    count = 1 + max(line.count(sep) for line in first for sep in separators)
+    separators = {b",", b";", b"\t", b"|", options.get("sep", ",").encode()}
+    most = 3 + max(options.get("skip_rows", 0), 0)  # `sep=;` may be before the header
+    first = re.split(rb"[\r\n]+", body, maxsplit=most)[:most]
+    count = max(line.count(sep) for line in first for sep in separators)
+    count = 1 + (count or max(line.count(b" ") for line in first))  # blanks if nothing else
     most = settings.max_columns + len(columns.channels) + len(columns.covariates) + 3
     if count > most:
         raise RequestError(f"the CSV has {count} columns, at most {most} are read.", 413)

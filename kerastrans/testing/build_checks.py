@@ -13,7 +13,7 @@ from kerastrans.testing.cases import assert_close, precision
 from kerastrans.testing.reports import NotApplicable
 
 
-def check_model_contract(case):
+def check_contract(case):
     """Check that the model is functional, with the inputs and the output of the contract."""
     _check_contract(case.model, case.sizes)
 
@@ -80,12 +80,12 @@ def check_reload(case):
     assert_close(case.outputs(inputs, loaded), case.outputs(inputs), 1e-6, "the loaded forecast")
 
 
-def check_float16(case):
+def check_mixed_float16(case):
     """Check that in mixed float16 the forecast is float32, finite and close to that in float32."""
     _check_mixed(case, "mixed_float16", 0.02)
 
 
-def check_bfloat16(case):
+def check_mixed_bfloat16(case):
     """Check that in mixed bfloat16 the forecast is float32, finite and close to float32's."""
     _check_mixed(case, "mixed_bfloat16", 0.1)
 

@@ -19,7 +19,7 @@ def check_finite(case):
         raise AssertionError(f"{np.mean(~np.isfinite(outputs)):.0%} of the output is not finite")
 
 
-def check_batch(case):
+def check_batch_independence(case):
     """Check that a window's forecast does not depend on the other windows of the batch."""
     inputs = case.inputs()
     expected = case.outputs(inputs)
@@ -102,7 +102,7 @@ def check_equivariance(case):
         )
 
 
-def check_missing(case):
+def check_missing_values(case):
     """Check that a history with missing values has a finite and equally equivariant forecast.
 
     The first steps are missing, as at the beginning of a series, and some others.

@@ -10,36 +10,9 @@ from kerastrans.forecasting.forecaster import Forecaster
 from kerastrans.testing import leak_checks, state_checks
 from kerastrans.testing.cases import keep_generators
 from kerastrans.testing.frames import is_long, target_columns
-from kerastrans.testing.reports import not_exported, run_checks
+from kerastrans.testing.reports import checks_of, not_exported, run_checks
 
-CHECKS = {
-    "predict": leak_checks.check_predict,
-    "order of rows": leak_checks.check_order,
-    "neighbours": leak_checks.check_neighbours,
-    "later rows": leak_checks.check_later_rows,
-    "later rows, refit": leak_checks.check_later_rows_when_refitting,
-    "backtest": leak_checks.check_backtest,
-    "refit": leak_checks.check_refit,
-    "equivariance": leak_checks.check_forecaster_equivariance,
-    "plain values": leak_checks.check_plain_values,
-    "training on zeros": leak_checks.check_training_on_zeros,
-    "histories": leak_checks.check_histories,
-    "other form": state_checks.check_other_form,
-    "save and load": state_checks.check_save,
-    "training after load": state_checks.check_training_after_load,
-    "arguments": state_checks.check_arguments,
-    "refit after load": state_checks.check_refit_after_load,
-    "spread": state_checks.check_spread,
-    "checkpoint": state_checks.check_checkpoint,
-    "seed": state_checks.check_forecaster_seed,
-    "generators": state_checks.check_generators,
-    "clone": state_checks.check_clone,
-    "failed fit": state_checks.check_failed_fit,
-    "failed first fit": state_checks.check_failed_first_fit,
-    "calibration": state_checks.check_calibration,
-    "inputs": state_checks.check_inputs,
-    "export": state_checks.check_forecaster_export,
-}
+CHECKS = checks_of(leak_checks, state_checks)
 
 
 class ForecasterCase:

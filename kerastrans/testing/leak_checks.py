@@ -39,7 +39,7 @@ def check_predict(case):
         raise AssertionError("a forecast begins before the end of its series")
 
 
-def check_order(case):
+def check_order_of_rows(case):
     """Check that the order of the rows does not matter."""
     shuffled = case.frame.sample(frac=1, random_state=0)
     actual = case.predict(case.trained, shuffled)
@@ -71,7 +71,7 @@ def _change_later_rows(case, cutoffs, size):
 
 def _check_later_rows(case, before, backtest, size):
     """Check that the forecasts from the first origins stay the same if later rows change."""
-    cutoffs = before.groupby(ID)["cutoff"].min()
+    cutoffs, _ = next(_each_cutoff(before))
     after = backtest(_change_later_rows(case, cutoffs, size))
     first = [rows[rows["cutoff"] == rows[ID].map(cutoffs)] for rows in (after, before)]
     assert_rows_close(*first, TOLERANCE, "a forecast from before the change")
@@ -115,9 +115,12 @@ def _predict_from(case, cutoffs, forecaster=None):
 
 
 def _each_cutoff(rows):
-    """Yield the cutoffs of all series and the rows that follow them, one origin after another."""
-    origin = rows.groupby(ID)["cutoff"].rank(method="dense").astype(int)
-    for _, part in rows.groupby(origin):
+    """Yield the cutoffs of the series at each origin, the earliest first, and its rows.
+
+    Origins are counted from the last: a short series has no early ones.
+    """
+    origin = rows.groupby(ID)["cutoff"].rank(method="dense", ascending=False).astype(int)
+    for _, part in rows.groupby(-origin):
         yield part.groupby(ID)["cutoff"].first(), part.drop(columns=["cutoff", "y"])
 
 
@@ -134,7 +137,7 @@ def check_refit(case):
         assert_rows_close(rows, _predict_from(case, cutoffs), 1e-4, "the backtest")
 
 
-def check_forecaster_equivariance(case):
+def check_equivariance(case):
     """Check that scaling and shifting the data does the same to the forecast, if claimed."""
     kind = case.option("scaler").kind
     if kind is None:

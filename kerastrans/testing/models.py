@@ -2,31 +2,10 @@
 
 from kerastrans.testing import build_checks, forecast_checks, training_checks
 from kerastrans.testing.cases import ModelCase, keep_generators
-from kerastrans.testing.reports import not_exported, run_checks
+from kerastrans.testing.reports import checks_of, not_exported, run_checks
 from kerastrans.utils.validation import check_choice, check_positive_integers
 
-CHECKS = {
-    "contract": build_checks.check_model_contract,
-    "other sizes": build_checks.check_other_sizes,
-    "invalid sizes": build_checks.check_invalid_sizes,
-    "input names": build_checks.check_input_names,
-    "finite": forecast_checks.check_finite,
-    "batch independence": forecast_checks.check_batch,
-    "causality": forecast_checks.check_causality,
-    "padding": forecast_checks.check_padding,
-    "channels": forecast_checks.check_channels,
-    "equivariance": forecast_checks.check_equivariance,
-    "missing values": forecast_checks.check_missing,
-    "seed": build_checks.check_seed,
-    "reload": build_checks.check_reload,
-    "mixed float16": build_checks.check_float16,
-    "mixed bfloat16": build_checks.check_bfloat16,
-    "float64": build_checks.check_float64,
-    "decoding": training_checks.check_decoding,
-    "training": training_checks.check_training,
-    "same training": training_checks.check_same_training,
-    "export": training_checks.check_export,
-}
+CHECKS = checks_of(build_checks, forecast_checks, training_checks)
 
 
 def check_model(

@@ -78,6 +78,19 @@ class CheckReport:
         return "\n".join([f"{self.subject}: {', '.join(counts)}", *rows])
 
 
+def checks_of(*modules):
+    """Return the checks that modules define, a dict of name -> function, in their order.
+
+    A check is a function that begins with `check_`; the rest of it, in words, is its name.
+    """
+    return {
+        name.removeprefix("check_").replace("_", " "): function
+        for module in modules
+        for name, function in vars(module).items()
+        if name.startswith("check_") and function.__module__ == module.__name__
+    }
+
+
 def run_checks(subject, checks, case, skip=()):
     """Run every check, even if others fail.
 

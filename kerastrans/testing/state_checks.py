@@ -18,7 +18,7 @@ LOOSE = 1e-5  # of a copy that is trained again
 TOLERANCE = 1e-6
 
 
-def check_save(case):
+def check_save_and_load(case):
     """Check that `predict`, `backtest` and `calibrate` do not change after `save` and `load`."""
     loaded = case.reload(case.trained)
     assert_rows_close(case.predict(loaded), case.forecast, TOLERANCE, "the loaded forecast")
@@ -41,7 +41,7 @@ def check_training_after_load(case):
     assert_rows_close(actual, expected, 1e-5, "the forecast of more training after loading")
 
 
-def check_forecaster_seed(case):
+def check_seed(case):
     """Check that two trainings with one seed, and two forecasts, give the same result."""
     again = case.predict(case.trained)
     assert_rows_close(again, case.forecast, 0.0, "a second forecast")
@@ -139,34 +139,6 @@ def check_calibration(case):
         raise AssertionError(f"after another fit the intervals still exist: {columns}")
 
 
-def check_inputs(case):
-    """Check that no check before this one has changed the given frames."""
-    if not all(map(lambda one, other: one.equals(other), case.given, case.originals)):
-        raise AssertionError("a given frame has changed")
-
-
-def check_forecaster_export(case):
-    """Check that a SavedModel, which does not need kerastrans, returns the same forecast."""
-    if keras.backend.backend() != "tensorflow":
-        raise NotApplicable("export needs Keras to run on TensorFlow")
-    import tensorflow as tf
-
-    trained = case.trained
-    if [tensor.name for tensor in trained.model.inputs] != ["history"]:
-        raise NotApplicable("the model has other inputs than a history")
-    windows = frames.last_windows(case.frame, case.targets, trained.model.inputs[0].shape[1])
-    history = np.stack(list(windows.values()))
-    expected = trained.forecast_histories({"history": history})["forecast"]
-    with tempfile.TemporaryDirectory() as folder:
-        trained.export(Path(folder) / "model")
-        loaded = tf.saved_model.load(str(Path(folder) / "model"))
-        serve = loaded.signatures["serving_default"]
-        actual = serve(history=tf.constant(history, "float32"))["forecast"].numpy()
-    difference = np.abs(actual - expected).max() / np.abs(expected).max()
-    if not difference <= 1e-5:
-        raise AssertionError(f"the export differs from the forecaster by {difference:.1e}")
-
-
 def check_arguments(case):
     """Check that `get_config` does not change after `fit`, `save`, `load` and `clone`.
 
@@ -241,3 +213,31 @@ def check_checkpoint(case):
             assert_rows_close(actual, case.forecast, LOOSE, "the forecast after the refusal")
         else:
             raise AssertionError("a training that begins with other weights resumes a checkpoint")
+
+
+def check_export(case):
+    """Check that a SavedModel, which does not need kerastrans, returns the same forecast."""
+    if keras.backend.backend() != "tensorflow":
+        raise NotApplicable("export needs Keras to run on TensorFlow")
+    import tensorflow as tf
+
+    trained = case.trained
+    if [tensor.name for tensor in trained.model.inputs] != ["history"]:
+        raise NotApplicable("the model has other inputs than a history")
+    windows = frames.last_windows(case.frame, case.targets, trained.model.inputs[0].shape[1])
+    history = np.stack(list(windows.values()))
+    expected = trained.forecast_histories({"history": history})["forecast"]
+    with tempfile.TemporaryDirectory() as folder:
+        trained.export(Path(folder) / "model")
+        loaded = tf.saved_model.load(str(Path(folder) / "model"))
+        serve = loaded.signatures["serving_default"]
+        actual = serve(history=tf.constant(history, "float32"))["forecast"].numpy()
+    difference = np.abs(actual - expected).max() / np.abs(expected).max()
+    if not difference <= 1e-5:
+        raise AssertionError(f"the export differs from the forecaster by {difference:.1e}")
+
+
+def check_inputs(case):
+    """Check that no check before this one has changed the given frames."""
+    if not all(map(lambda one, other: one.equals(other), case.given, case.originals)):
+        raise AssertionError("a given frame has changed")

@@ -128,9 +128,9 @@ def samples_of_file(model, arrays, num_steps, num_samples, seed=0):
         NumPy array `(windows, num_steps, num_channels, num_samples)`.
     """
     decoder, drawn = cached_decoder(model), []
-    sampler = AncestralSampler(heads.of(model), decoder.decoder_input.shape[-1], seed)
+    sampler = AncestralSampler.of(model, seed)
     for window in zip(*arrays, strict=True):
         window = [x[None].astype("float32") for x in window]
-        first = np.repeat(window[0][:, -decoder.patch_length :], num_samples, axis=0)
-        drawn.append(decoder.run(window, first, num_steps, sampler, copies=num_samples))
+        inputs, prompt = decoder.split_inputs(window)
+        drawn.append(decoder.run(inputs, prompt, num_steps, sampler, copies=num_samples))
     return np.stack(drawn).transpose(0, 2, 3, 1)

@@ -4,6 +4,7 @@ import contextlib
 import os
 
 import keras
+from keras import ops
 
 
 def processes():
@@ -159,3 +160,19 @@ def tensorflow_batches(arrays, count, make, batch_size, shuffle, seed, first, sh
     options.autotune.enabled = False
     batches = batches.map(as_written(lambda chosen: make(tnp, tensors, chosen)))
     return batches.prefetch(2).with_options(options)
+
+
+def write_steps(cache, steps, index, axis):
+    """Return a cache with new steps from `index` on, along an axis.
+
+    Keras needs 30 operations of PyTorch for `slice_update` at an index that is a tensor. Without
+    gradients the cache itself is changed there: XLA, too, does not copy it.
+    """
+    if keras.backend.backend() != "torch" or isinstance(index, int):
+        starts = [index if i == axis else 0 for i in range(len(cache.shape))]
+        return ops.slice_update(cache, starts, steps)
+    places = index + ops.arange(steps.shape[axis], dtype="int64")
+    import torch
+
+    write = cache.index_copy if torch.is_grad_enabled() else cache.index_copy_
+    return write(axis, places, steps.to(cache.dtype))

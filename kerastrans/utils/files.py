@@ -75,30 +75,40 @@ def new_file(path):
 
 
 @contextlib.contextmanager
-def new_files(*paths):
-    """Create several files, all or none of them: as `new_file`, but it yields a list of paths."""
+def new_files(*paths, replace=False):
+    """Create several files, all or none of them: as `new_file`, but it yields a list of paths.
+
+    With `replace`, files that exist are replaced at the end; if that fails, they stay.
+    """
     paths = [Path(path) for path in paths]
     with contextlib.ExitStack() as stack:
-        folders = [stack.enter_context(_folder_beside(path)) for path in paths]
+        folders = [stack.enter_context(_folder_beside(path, replace)) for path in paths]
         unfinished = [folder / path.name for folder, path in zip(folders, paths, strict=True)]
         yield unfinished
+        former = [folder / "former" for folder in folders]
         created = []
         try:
-            for source, path in zip(unfinished, paths, strict=True):
+            for source, path, old in zip(unfinished, paths, former, strict=True):
+                if replace and path.is_file():
+                    path.rename(old)
                 check_new(path)
                 source.rename(path)
                 created.append(path)
         except BaseException:
             for path in created:
                 path.unlink()
+            for path, old in zip(paths, former, strict=True):
+                if old.exists():
+                    old.rename(path)
             raise
 
 
 @contextlib.contextmanager
-def _folder_beside(path):
+def _folder_beside(path, replace=False):
     """Yield a temporary folder next to `path`, which is removed at the end if it still exists."""
     path = Path(path)
-    check_new(path)
+    if not (replace and path.is_file()):
+        check_new(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     folder = path.with_name(f".{path.name}-{secrets.token_hex(8)}")
     folder.mkdir()  # unlike `mkdtemp`, whose folders only their owner can read

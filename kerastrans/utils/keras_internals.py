@@ -17,6 +17,8 @@ from keras.src.losses.loss import scale_loss_for_distribution
 from keras.src.saving import serialization_lib
 from keras.src.trainers.data_adapters import data_adapter_utils
 
+FORMER_SHAPES = {"memory_shape": "value_shape", "prompt_shape": "value_shape"}
+
 
 class Imported:
     """Stand-in for a module that Keras inspects for types, without importing it.
@@ -100,7 +102,9 @@ class KeepsQuantization:
         return {**config, "quantization": changed} if changed else config
 
     def build_from_config(self, config):
-        super().build_from_config(config)
+        shapes = config.get("shapes_dict", {}).items()  # by the names of version 0.3, too
+        shapes = {FORMER_SHAPES.get(name, name): shape for name, shape in shapes}
+        super().build_from_config({**config, "shapes_dict": shapes} if shapes else config)
         layers = all_layers(self)
         for number, (mode, options) in config.get("quantization", {}).items():
             options = keras.saving.deserialize_keras_object(options)
@@ -198,6 +202,19 @@ def run_cell(cell, inputs, states, **kwargs):
     nested = keras.tree.pack_sequence_as(cell.state_size, list(states))
     outputs, states = cell(inputs, nested, **kwargs)
     return outputs, keras.tree.flatten(states)
+
+
+def config_of(loss):
+    """Return the `get_config` of a loss, or another object, with the delta that `Huber` omits."""
+    return loss.get_config() | getattr(loss, "_fn_kwargs", {})
+
+
+def serialize_loss(loss):
+    """Return what `keras.losses.serialize` does, with the delta that `Huber` omits."""
+    written = keras.losses.serialize(loss)
+    if isinstance(loss, keras.losses.Huber):
+        written["config"]["delta"] = config_of(loss)["delta"]
+    return written
 
 
 def is_code(error):

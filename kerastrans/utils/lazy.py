@@ -1,9 +1,26 @@
-"""Public names that are imported on first use: a package stays light until it is needed."""
+"""Public names that are imported on first use, and what is set before Keras is imported."""
 
 import contextlib
 import importlib
+import importlib.util
+import os
+import sys
 
 BACKENDS = ("tensorflow", "jax", "torch")  # the names of Keras's backends, packages and extras
+
+
+def install(extra):
+    """Return the command that installs an extra, for a message: no index has this package."""
+    return f'pip install ".[{extra}]" in a clone of kerastrans'
+
+
+def use_only_backend():
+    """Set Keras to the only backend that is installed, unless it is set by KERAS_BACKEND."""
+    if "KERAS_BACKEND" in os.environ or "keras" in sys.modules:
+        return
+    installed = [name for name in BACKENDS if importlib.util.find_spec(name)]
+    if len(installed) == 1:
+        os.environ["KERAS_BACKEND"] = installed[0]
 
 
 def names_of(package, homes, with_modules=True):
@@ -62,7 +79,6 @@ def naming_backends():
         if error.name not in BACKENDS:
             raise
         raise ImportError(
-            f"Keras is set to run on {error.name}, which is not installed: pip install "
-            f"'kerastrans[{error.name}]', or set KERAS_BACKEND to the one that is. The backends "
-            "are tensorflow, jax and torch."
+            f"Keras is set to run on {error.name}, which is not installed: {install(error.name)}, "
+            "or set KERAS_BACKEND to the one that is. The backends are tensorflow, jax and torch."
         ) from error

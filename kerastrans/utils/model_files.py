@@ -1,5 +1,6 @@
-"""Checks of `.keras` files before memory is allocated, and preparation of models for saving."""
+"""Models in `.keras` files: their classes, checks before memory is allocated, and preparation."""
 
+import inspect
 import io
 import json
 import math
@@ -18,6 +19,37 @@ EXPANSION = 4  # Keras does not compress
 SPARE = 2**20  # weights that a model may have in addition to those stored, as seeds or adapters
 KINDS = {"f": "floats", "i": "integers", "u": "integers", "b": "booleans"}
 CONFIG, WEIGHTS = "config.json", "model.weights.h5"
+
+
+def serializable(cls):
+    """Register a class with Keras, and give it a `get_config` that returns its arguments.
+
+    Each argument of the constructor that it names is an attribute of the same name. The other ones,
+    such as the name and the dtype of a layer, are in the configuration of the base class.
+
+    Example:
+        >>> @serializable
+        ... class Times(keras.layers.Layer):
+        ...     def __init__(self, factor=2, **kwargs):
+        ...         super().__init__(**kwargs)
+        ...         self.factor = factor
+        >>> Times(3, name="times").get_config()["factor"]
+        3
+    """
+    parameters = list(inspect.signature(cls.__init__).parameters.values())[1:]
+    names = [x.name for x in parameters if x.kind is not x.VAR_KEYWORD]
+
+    def get_config(self):
+        values = {name: getattr(self, name) for name in names}
+        parts = {
+            name: keras.saving.serialize_keras_object(x)
+            for name, x in values.items()
+            if hasattr(x, "get_config")
+        }
+        return {**super(cls, self).get_config(), **values, **parts}
+
+    cls.get_config = get_config
+    return keras.saving.register_keras_serializable(package="kerastrans")(cls)
 
 
 def check_model_file(path):

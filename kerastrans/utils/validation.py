@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from numbers import Integral, Real
 from pathlib import Path
 
+from kerastrans.utils.lazy import install
+
 MAX_NAMES = 5  # number of names that a message lists
 MAX_KNOWN = 20  # number of known names up to which a message lists all of them
 MAX_LENGTH = 60  # of a name or a cell in a message, in characters
@@ -102,10 +104,19 @@ def check_at_most(**values):
 
 
 def check_sequence(**shapes):
-    """Raise ValueError for the first shape that is not `(batch, time, width)`."""
+    """Raise ValueError for the first shape that is not `(batch, time, width)`, or None."""
     for name, shape in shapes.items():
-        if len(shape) != 3:
+        if shape is not None and len(shape) != 3:
             raise ValueError(f"{name} must have shape (batch, time, width), got {tuple(shape)}.")
+
+
+def check_block(shape, encoder_shape, ff_dim, dropout, norm, normalization):
+    """Raise ValueError for shapes and options that no block of a Transformer can have."""
+    check_sequence(**{"inputs": shape, "the encoder's output": encoder_shape})
+    check_positive_integers(ff_dim=ff_dim)
+    check_dropout(dropout)
+    check_choice("norm", norm, ("pre", "post"))
+    check_choice("normalization", normalization, ("layer", "batch"))
 
 
 def check_choice(name, value, choices):
@@ -117,7 +128,7 @@ def check_choice(name, value, choices):
 def check_column_names(**kinds):
     """Raise ValueError for what is not a list of column names, or contains duplicates."""
     for kind, names in kinds.items():
-        if isinstance(names, str) or not isinstance(names, Iterable):
+        if isinstance(names, str | dict) or not isinstance(names, Iterable):
             raise ValueError(f"{kind} must be a list of column names, got {names!r}.")
         for name in names:
             if list(names).count(name) > 1:
@@ -248,7 +259,7 @@ def import_extra(module, wanted_by, extra):
     try:
         return importlib.import_module(module)
     except ImportError:
-        message = f'{wanted_by} requires an optional package: pip install "kerastrans[{extra}]".'
+        message = f"{wanted_by} requires an optional package: {install(extra)}."
         raise ImportError(message) from None
 
 
@@ -258,15 +269,16 @@ def check_new(path):
         raise FileExistsError(f"{path} exists: choose another name, or remove it first.")
 
 
-def check_can_create(path):
-    """Check that a file or folder, and its missing parents, can be created.
+def check_can_create(path, replace=False):
+    """Check that a file or folder, and its missing parents, can be created, or it can be replaced.
 
     Raises:
         FileExistsError: If `path` exists, even as a broken link.
         NotADirectoryError: If one of its parents is a file.
         PermissionError: If the folder is read-only.
     """
-    check_new(path)
+    if not replace:
+        check_new(path)
     parent = next(x for x in Path(path).absolute().parents if os.path.lexists(x))
     if not parent.is_dir():
         raise NotADirectoryError(f"{path} cannot be created: {parent} is not a folder.")

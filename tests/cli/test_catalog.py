@@ -68,7 +68,6 @@ def test_datasets_and_presets_are_listed_and_saved(capsys, tmp_path, refuse):
     assert pd.read_csv(path).shape == (144, 2)
     assert cli.main(["presets"]) == 0
     listed = capsys.readouterr().out.splitlines()[1:]
-    weights = ["fracast_0", "kerastrans_zero", "kerastrans_zero_2"]
-    assert [line.split()[0] for line in listed] == [*presets.names(), *weights]
+    assert [line.split()[0] for line in listed] == [*presets.names(), "kerastrans_zero_2"]
     assert "give the name or the folder of a preset" in refuse("presets", "")
     assert "exists" in refuse("datasets", "air_passengers", "--output", path)

@@ -1,8 +1,9 @@
 """The persistent compilation cache of the command line."""
 
-import shutil
+import os
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -23,20 +24,37 @@ print("hits", count[0])
 """
 
 
-def test_a_new_key_replaces_the_programs_of_others(tmp_path):
+def test_programs_of_other_processors_stay_until_they_are_old(tmp_path):
     folder = cache._prepare_folder(tmp_path / "kerastrans", "jax-1")
-    (folder / "program").write_text("x")
-    assert cache._prepare_folder(tmp_path / "kerastrans", "jax-1") == folder
-    assert (folder / "program").is_file()
+    for name in ("new", "old"):
+        (folder / name).write_text("x")
+    os.utime(folder / "old", (time.time() - cache.MAX_SECONDS - 60,) * 2)
     other = cache._prepare_folder(tmp_path / "kerastrans", "jax-2")
-    assert list((tmp_path / "kerastrans").iterdir()) == [other]
+    assert {x.name for x in (tmp_path / "kerastrans").iterdir()} == {folder.name, other.name}
+    assert [x.name for x in folder.iterdir()] == ["new"]
 
 
-def test_a_cache_that_is_too_large_is_emptied(tmp_path, monkeypatch):
+def test_programs_that_were_read_longest_ago_are_deleted_first(tmp_path, monkeypatch):
     folder = cache._prepare_folder(tmp_path, "jax-1")
-    (folder / "program").write_text("x" * 100)
-    monkeypatch.setattr(cache, "MAX_BYTES", 99)
-    assert not list(cache._prepare_folder(tmp_path, "jax-1").iterdir())
+    for number, name in enumerate("abc"):
+        (folder / name).write_text("x" * 100)
+        os.utime(folder / name, (time.time() - 100 * number,) * 2)
+    monkeypatch.setattr(cache, "MAX_BYTES", 250)
+    cache._prepare_folder(tmp_path, "jax-1")
+    assert {x.name for x in folder.iterdir()} == {"a", "b"}
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="without the modes of Unix")
+def test_a_folder_that_others_can_write_is_refused(tmp_path, monkeypatch):
+    folder = cache._prepare_folder(tmp_path, "jax-1")
+    assert folder.stat().st_mode & 0o777 == 0o700
+    folder.chmod(0o777)
+    with pytest.raises(OSError, match="can be written by others"):
+        cache._prepare_folder(tmp_path, "jax-1")
+    folder.chmod(0o700)
+    monkeypatch.setattr(cache.os, "getuid", lambda: folder.stat().st_uid + 1)
+    with pytest.raises(OSError, match="must be yours"):
+        cache._prepare_folder(tmp_path, "jax-1")
 
 
 def test_the_key_names_the_processor_and_the_versions(monkeypatch):
@@ -89,18 +107,3 @@ def test_a_second_command_reads_the_programs_and_a_damaged_one_is_a_note(tmp_pat
     assert third[0] == 0
     assert "kerastrans: warning: " in third[1]
     assert first[2] == second[2] == third[2]
-
-
-def test_a_folder_that_another_process_makes_meanwhile_is_kept(tmp_path, monkeypatch):
-    remove = shutil.rmtree
-
-    def make_meanwhile(path, **options):
-        remove(path, **options)
-        (tmp_path / "jax-new").mkdir()
-        (tmp_path / "jax-new" / "program").write_text("compiled")
-
-    (tmp_path / "jax-old").mkdir()
-    monkeypatch.setattr(cache.shutil, "rmtree", make_meanwhile)
-    assert cache._prepare_folder(tmp_path, "jax-new") == tmp_path / "jax-new"
-    assert (tmp_path / "jax-new" / "program").exists()
-    assert not (tmp_path / "jax-old").exists()

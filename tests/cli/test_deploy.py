@@ -28,7 +28,7 @@ def test_export_starts_tensorflow(monkeypatch, tmp_path):
     pytest.importorskip("tensorflow")
     started = []
     monkeypatch.setattr(deploy, "start_keras", started.append)
-    monkeypatch.setattr(deploy, "load_forecaster", lambda options: Exported())
+    monkeypatch.setattr(deploy, "load", lambda trained, weights: Exported())
     assert cli.main(["export", PRESET, str(tmp_path / "a.onnx")]) == 0
     assert started == ["tensorflow"]
 

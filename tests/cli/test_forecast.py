@@ -7,6 +7,8 @@ import pytest
 import kerastrans
 from kerastrans import Forecaster
 from kerastrans.cli import main as cli
+from kerastrans.forecasting.paths import aggregate_paths
+from tests.helpers.weights import FRACAST_0
 
 pytestmark = pytest.mark.tensorflow
 
@@ -49,6 +51,15 @@ def test_simulate_and_another_horizon(frame, series, run_folder, tmp_path, refus
     expected = forecaster.simulate(frame, num_paths=3, seed=5, prediction_length=4)
     found = pd.read_csv(output, parse_dates=["ds"])
     pd.testing.assert_frame_equal(found, expected, check_dtype=False)
+    output.unlink()
+    assert cli.main([*arguments, "--period=2", "--together", "--quantiles=.5,.9"]) == 0
+    expected = aggregate_paths(expected, 2, by="all", quantiles=[0.5, 0.9])
+    found = pd.read_csv(output, parse_dates=["ds"])
+    pd.testing.assert_frame_equal(found, expected, check_dtype=False)
+    assert "levels must increase" in refuse(*arguments, "--quantiles=5")
+    missing = ["simulate", "no such forecaster", "nor data.csv"]  # refused before they are read
+    assert "freq must be a pandas frequency" in refuse(*missing, "--period=fortnight")
+    assert "period must be an integer of at least 1" in refuse(*missing, "--period=0")
     options = ["--prediction-length=4", f"--output={tmp_path / 'f.csv'}"]
     assert cli.main(["forecast", str(run_folder), str(series), *options]) == 0
     assert len(pd.read_csv(tmp_path / "f.csv")) == len(forecaster.predict(frame)) * 4 // 6
@@ -181,8 +192,8 @@ def test_what_was_not_trained_is_refused(series, run_folder, tmp_path, frame, re
         line = refuse("forecast", "air_passengers", *output, option, "wind")
         assert line == "covariates ['wind'] are not columns of the frame: ['passengers']."
     assert "unknown preset 'nhits_air'" in refuse("forecast", "nhits_air", series, *output)
-    typo = ["forecast", "fracast-0", series, "--prediction-length=3", *output]
-    assert "'fracast-0': did you mean 'fracast_0'?" in refuse(*typo)
+    typo = ["forecast", "kerastrans-zero-2", series, "--prediction-length=3", *output]
+    assert "'kerastrans-zero-2': did you mean 'kerastrans_zero_2'?" in refuse(*typo)
     (tmp_path / "forecaster.json").write_text('{"format": 4, "config": {}, "fitted": []}')
     assert "'fitted' must be of type dict, got list" in refuse(
         "forecast", tmp_path, series, *output
@@ -192,24 +203,24 @@ def test_what_was_not_trained_is_refused(series, run_folder, tmp_path, frame, re
 
 
 def test_a_context_is_a_number_or_max(refuse):
-    line = refuse("forecast", "kerastrans_zero", "x.csv", "--context-length=huge")
+    line = refuse("forecast", "kerastrans_zero_2", "x.csv", "--context-length=huge")
     assert "argument --context-length: expected a number of steps, or max, got 'huge'" in line
 
 
 @pytest.mark.slow
 def test_published_weights_forecast_any_csv(frame, series, run_folder, tmp_path, refuse, capsys):
-    command = ["forecast", "fracast_0", str(series), f"--output={tmp_path / 'f.csv'}"]
+    command = ["forecast", str(FRACAST_0), str(series), f"--output={tmp_path / 'f.csv'}"]
     trained = ["forecast", run_folder, series, "--output", tmp_path / "f.csv"]
     for option in ("--context-length=max", "--set=x=1", "--revision=a"):
         message = f"leave out {option.partition('=')[0]}, an option of published weights"
         assert message in refuse(*trained, option)
     assert "fracast has no options, got ['x']" in refuse(*command, "--set=x=1")
     assert "context_length must be at most" in refuse(*command, "--context-length=4096")
-    assert "pass --prediction-length" in refuse("export", "fracast_0", tmp_path / "f.onnx")
+    assert "pass --prediction-length" in refuse("export", FRACAST_0, tmp_path / "f.onnx")
     assert cli.main([*command, "--prediction-length=3"]) == 0
-    assert "licence Apache-2.0" in capsys.readouterr().out
+    assert "fracast_0: licence not published" in capsys.readouterr().out
     found = pd.read_csv(tmp_path / "f.csv", parse_dates=["ds"])
-    expected = kerastrans.from_pretrained("fracast_0", 3, verbose=False).predict(frame)
+    expected = kerastrans.from_pretrained(FRACAST_0, 3, verbose=False).predict(frame)
     pd.testing.assert_frame_equal(found, expected, check_dtype=False)
     assert {"fracast_0-lo-80", "fracast_0-hi-80"} <= set(found)
 
@@ -221,8 +232,7 @@ def test_data_alone_are_forecast_a_season_ahead_on_the_screen(frame, series, cap
     rows = [line.split() for line in printed.splitlines() if line.startswith(("   ", " "))]
     assert "kerastrans_zero_2-lo-80" in printed
     assert "kerastrans_zero_2 with season=24" in printed
-    options = {"model_options": {"season": 24}, "verbose": False}
-    expected = kerastrans.from_pretrained("kerastrans_zero_2", 24, **options).predict(frame)
+    expected = kerastrans.from_pretrained("kerastrans_zero_2", 24, verbose=False).predict(frame)
     assert len(expected) == 24 * frame.shape[1]
     last = expected.iloc[-1]
     assert rows[-1][0] == last["unique_id"]
@@ -237,6 +247,69 @@ def test_a_port_is_a_port(refuse):
 
 def test_a_date_column_of_another_name_is_to_be_named(tmp_path, refuse):
     (tmp_path / "data.csv").write_text("Tag,load\nx,1\ny,2\n")
-    command = ["forecast", "fracast_0", tmp_path / "data.csv", "--prediction-length=3"]
+    command = ["forecast", "kerastrans_zero_2", tmp_path / "data.csv", "--prediction-length=3"]
     line = refuse(*command, "--output", tmp_path / "f.csv")
     assert line.endswith("'Tag', 'load'. Name the date column with --date-column.")
+
+
+@pytest.mark.slow
+def test_a_table_of_stores_is_forecast_as_it_is(tmp_path, refuse, capsys):
+    days = pd.date_range("2024-01-01", periods=60)
+    rows = [
+        {
+            "Store": s,
+            "Date": day,
+            "Sales": 9 + s * i % 7 + i * i * 37 % 11,
+            "Open": i % 7 > 0,
+            "Holiday": "0a"[i == 9],
+        }
+        for s in (1, 2)
+        for i, day in enumerate(days)
+    ]
+    table, ahead, output = (tmp_path / x for x in ("sales.csv", "ahead.csv", "f.csv"))
+    frame = pd.DataFrame(rows).assign(Open=lambda x: x["Open"].astype(int))
+    frame.to_csv(table, index=False)
+    later = frame[frame["Date"] <= days[5]].assign(Holiday=0).drop(columns="Sales")
+    later.assign(Date=later["Date"] + pd.Timedelta(days=60)).to_csv(ahead, index=False)
+    pd.DataFrame({"Store": [1, 2], "Kind": ["x", "y"]}).to_csv(tmp_path / "store.csv", index=False)
+    assert "column 'Store' repeats the dates: give --id-column Store." in refuse("forecast", table)
+    named = ["--id-column=Store", "--target=Sales"]
+    assert "has no column 'y': give --target" in refuse("forecast", table, named[0])
+    arguments = ["--model=nlinear", "--epochs=1", "--context-length=14", "--prediction-length=6"]
+    arguments += ["--future-columns=Open,Holiday", "--bounds=0,", "--quiet"]
+    arguments += [f"--static={tmp_path / 'store.csv'}", f"--output={tmp_path / 'run'}"]
+    assert cli.main(["train", str(table), *named, *arguments]) == 0
+    assert "long, 2 series, 120 rows, Holiday: 2 categories 0, a" in capsys.readouterr().err
+    forecaster = Forecaster.load(tmp_path / "run")
+    assert forecaster.config.bounds == (0, None)
+    # The folder knows the names of the columns, and that a file of zeros has categories.
+    given = [str(tmp_path / "run"), str(table), f"--static={tmp_path / 'store.csv'}"]
+    known = ["forecast", *given, f"--future={ahead}", f"--output={output}"]
+    assert cli.main(known) == 0
+    found = pd.read_csv(output)
+    assert found["unique_id"].tolist() == [1] * 6 + [2] * 6
+    assert cli.main(known) == 2
+    assert cli.main([*known, "--if-exists=replace", "--levels=50"]) == 0
+    assert "nlinear-lo-50" in pd.read_csv(output)
+    page = tmp_path / "a.html"
+    assert (
+        cli.main(
+            [
+                "backtest",
+                *given,
+                "--windows=20",
+                "--step=2",
+                "--prediction-length=2",
+                f"--report={page}",
+            ]
+        )
+        == 0
+    )
+    printed = capsys.readouterr().out
+    assert "kerastrans_zero_2" in printed
+    chance = printed.split("(p = ")[-1].split(")")[0]
+    assert f"(p = {chance})" in page.read_text()
+    again = ["train", str(table), *named, *arguments, "--if-exists=replace"]
+    assert cli.main([*again[:-1]]) == 2
+    assert cli.main(again) == 0
+    assert sorted(x.name for x in tmp_path.iterdir() if x.is_dir()) == ["run"]

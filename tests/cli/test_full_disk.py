@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from kerastrans import Forecaster
-from kerastrans.cli.outputs import write_table
+from kerastrans.cli.outputs import Outputs
 from kerastrans.cli.run import Series, make_run
 from kerastrans.data.tables.reader import read_table
 from kerastrans.evaluation import plotting
@@ -109,11 +109,11 @@ def test_a_run_keeps_its_training_until_its_folder_is_whole(
 
 def test_a_selection_keeps_its_candidates(forecaster, frame, tmp_path, monkeypatch):
     settings = {"seed": 0}
-    CandidateStore(tmp_path / "s", settings, frame, None).get(0, lambda: forecaster)
+    CandidateStore(tmp_path / "s", settings).get(0, lambda: forecaster)
     before = contents(tmp_path)
 
     def add(number):
-        store = CandidateStore(tmp_path / "s", settings, frame, None)
+        store = CandidateStore(tmp_path / "s", settings)
         store.get(1, lambda: forecaster)
 
     for number in failures(monkeypatch, add):
@@ -124,11 +124,11 @@ def test_a_selection_keeps_its_candidates(forecaster, frame, tmp_path, monkeypat
 
 def test_a_new_selection_can_begin_again(forecaster, frame, tmp_path, monkeypatch):
     def begin(number):
-        CandidateStore(tmp_path / str(number), {}, frame, None).get(0, lambda: forecaster)
+        CandidateStore(tmp_path / str(number), {}).get(0, lambda: forecaster)
 
     for number in failures(monkeypatch, begin):
         begin(number)  # or the same folder could not be used
-        assert CandidateStore(tmp_path / str(number or 1), {}, frame, None).has(0)
+        assert CandidateStore(tmp_path / str(number or 1), {}).has(0)
 
 
 @pytest.mark.tensorflow
@@ -166,11 +166,9 @@ def test_a_report_and_tables_are_whole_or_absent(
     before = contents(tmp_path)
     actions = {
         "report.html": lambda number: write_report(tmp_path / "report.html", rows),
-        "picture.png": lambda number: write_table(
-            rows,
-            tmp_path / "rows.csv",
-            (tmp_path / "picture.png", lambda path: small_picture().savefig(path)),
-        ),
+        "picture.png": lambda number: Outputs(
+            tmp_path / "rows.csv", tmp_path / "picture.png"
+        ).write(rows, lambda path: small_picture().savefig(path)),
     }
     for name, action in actions.items():
         for number in failures(monkeypatch, action):
@@ -236,12 +234,12 @@ def test_a_killed_write_leaves_the_former_or_the_next_file(
     assert restored[-1] == 2
 
     def select(number):
-        store = CandidateStore(tmp_path / "selection", {}, frame, None)
+        store = CandidateStore(tmp_path / "selection", {})
         return store.get(0, lambda: forecaster)
 
     for number in failures(monkeypatch, select, kills=True):
         if number is not None:
-            CandidateStore(tmp_path / "selection", {}, frame, None)  # or it could not go on
+            CandidateStore(tmp_path / "selection", {})  # or it could not go on
     assert len(select(0).predict(frame)) == len(forecaster.predict(frame))
 
     def report(number):

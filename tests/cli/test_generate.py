@@ -22,6 +22,10 @@ def test_generate_continues_plain_numbers(small_model, tmp_path, refuse):
     expected = small_model.generate(sequence[None], 4, start_token=0.0)[0]
     np.testing.assert_allclose(result.to_numpy(), expected, atol=1e-5)
     assert "out.csv exists" in refuse(*arguments)
+    pd.DataFrame(sequence, columns=list("xyz")).assign(note="a").to_csv(tmp_path / "in.csv")
+    (tmp_path / "out.csv").unlink()
+    assert cli.main([*arguments, "--start-token=0", "--exclude=note"]) == 0
+    np.testing.assert_allclose(pd.read_csv(tmp_path / "out.csv"), expected, atol=1e-5)
     (tmp_path / "out.csv").unlink()
     for text, message in (
         ("when,x\nnow,1\n", "column 'when' must be numeric, got text, such as 'now'."),

@@ -1,6 +1,5 @@
 """Files that the command line reads, and what it says about them."""
 
-import argparse
 import json
 import os
 import threading
@@ -49,7 +48,7 @@ def test_a_small_file_is_read_as_the_training_file_was(trained, tmp_path, capsys
     assert cli.main(arguments) == 0
     assert capsys.readouterr().err == (
         f"{path} read as: semicolons between columns, decimal comma, dates in 'Tag', day first, "
-        "frequency D\n"
+        "frequency D; wide, 1 series, 12 rows\n"
     )
     assert pd.read_csv(tmp_path / "f.csv")["ds"].tolist() == ["2024-03-13", "2024-03-14"]
     loaded = kerastrans.Forecaster.load(trained / "run")
@@ -99,16 +98,16 @@ def test_a_pipe_is_read_as_a_file_is(tmp_path, capsys):
     text = "date;load\n01.02.2024;1,5\n02.02.2024;2\n03.02.2024;3\n"
     writer = threading.Thread(target=pipe.write_text, args=[text])
     writer.start()
-    frame = read_series(str(pipe), argparse.Namespace())
+    frame = read_series(str(pipe), {})
     writer.join()
     assert frame["load"].tolist() == [1.5, 2.0, 3.0]
     with pytest.raises(FileNotFoundError, match="no such file: runs/mine"):
-        read_series("runs/mine", argparse.Namespace())
+        read_series("runs/mine", {})
 
 
 def test_columns_of_a_long_dataset_keep_its_keys(monkeypatch):
     times = pd.date_range("2024-01-01", periods=2)
     long = pd.DataFrame({"unique_id": "a", "ds": times, "price": [3.0, 4.0], "y": [1.0, 2.0]})
     monkeypatch.setattr(datasets, "load", lambda name: long)
-    frame = read_series("hospital", argparse.Namespace(columns=["y"]))
+    frame = read_series("hospital", {"columns": ["y"]})
     assert list(frame) == ["unique_id", "ds", "y"]

@@ -1,6 +1,5 @@
 """What is imported, and what is printed, before and while a command runs."""
 
-import argparse
 import subprocess
 import sys
 
@@ -109,9 +108,9 @@ def test_many_forecasts_are_compiled(series, steps, once, monkeypatch):
         raise RuntimeError("started")
 
     monkeypatch.setattr(trained, "start_keras", start)
-    options = argparse.Namespace(trained="kerastrans_zero_2", prediction_length=steps)
+    weights = {"prediction_length": steps}
     with pytest.raises(RuntimeError, match="started"):
-        trained.load_forecaster(options, frame, once)
+        trained.load_published("kerastrans_zero_2", weights, frame=frame, once=once)
     assert started == [None]
 
 

@@ -55,7 +55,7 @@ def reference(names, folder):
 )
 def test_backends_agree(names, backend, tmp_path, pytestconfig, runtimes_table):
     if importlib.util.find_spec(backend) is None:
-        pytest.skip(f"{backend} is not installed (pip install kerastrans[{backend}])")
+        pytest.skip(f"{backend} is not installed (pip install .[{backend}])")
     path, expected = reference(names, tmp_path)
     result = tmp_path / "forecasts.npz"
     command = [sys.executable, "-c", SCRIPT, path, result, " ".join(names)]

@@ -23,6 +23,7 @@ from tests.helpers.architectures import (
     all_in_slow_tier,
     build,
     build_shallow,
+    encoder_decoder,
     example_inputs,
     moved,
     walks,
@@ -32,7 +33,6 @@ pytestmark = pytest.mark.tensorflow
 SCALER = StandardScaler(np.array([5.0, -2.0, 0.0]), np.array([2.0, 0.5, 1.0]))
 RUNTIMES = {"SavedModel": "", "ONNX": ".onnx", "LiteRT": ".tflite"}
 EXPORTS = dict(zip(RUNTIMES, (export_savedmodel, export_onnx, export_litert), strict=True))
-AUTOREGRESSIVE = "encoder-decoder"  # `build_transformer_model`, with its decoding loop
 BATCH = 2
 
 SERVE = """
@@ -73,7 +73,18 @@ print(json.dumps(found))
 """
 
 
-EXPORTED = (AUTOREGRESSIVE, *NAMES)
+def decoder_only():
+    """A model inside of a model: its prompt is the history."""
+    prompt, state = keras.Input((None, CHANNELS)), keras.Input((None, 12))
+    block = kerastrans.transformer_decoder(state, num_heads=2, key_dim=4, ff_dim=16)
+    x = kerastrans.PositionalEncoding(None, 12)(keras.layers.Dense(12)(prompt))
+    outputs = keras.layers.Dense(CHANNELS)(keras.Model(state, block)(x))
+    return keras.Model(prompt, outputs, name="decoder_only")
+
+
+# Models with their decoding loops.
+AUTOREGRESSIVE = {"encoder-decoder": encoder_decoder, "decoder-only": decoder_only}
+EXPORTED = (*AUTOREGRESSIVE, *NAMES)
 
 
 @pytest.fixture(scope="module")
@@ -84,16 +95,8 @@ def differences(request, tmp_path_factory):
     exported = list(dict.fromkeys(test.callspec.params["name"] for test in tests))
     for name in exported:
         keras.utils.set_random_seed(1)
-        if name == AUTOREGRESSIVE:
-            model = kerastrans.build_transformer_model(
-                (CONTEXT, CHANNELS),
-                num_heads=2,
-                key_dim=4,
-                ff_dim=16,
-                num_encoder_blocks=1,
-                num_decoder_blocks=1,
-                d_model=12,
-            )
+        if name in AUTOREGRESSIVE:
+            model = AUTOREGRESSIVE[name]()
             inputs = walks(BATCH)
         else:
             model = moved(build_shallow(name))
@@ -102,6 +105,7 @@ def differences(request, tmp_path_factory):
         np.savez(folder / f"{name}-inputs.npz", **named)
         np.save(folder / f"{name}-forecast.npy", forecast_windows(model, inputs, HORIZON, SCALER))
         options = {"scaler": SCALER, "prediction_length": HORIZON}
+        options |= {"context_length": CONTEXT} if name == "decoder-only" else {}
         for runtime, suffix in RUNTIMES.items():
             fixed = {"batch_size": BATCH} if (runtime, name) in ONE_BATCH_SIZE else {}
             EXPORTS[runtime](model, folder / f"{name}{suffix}", **options, **fixed)
@@ -128,6 +132,14 @@ def test_litert_says_that_a_recurrent_network_wants_a_batch_size(name, tmp_path)
     with pytest.raises(ValueError, match=f"{name}.* is recurrent .* give batch_size"):
         export_litert(build(name), tmp_path / "model.tflite")
     assert not list(tmp_path.iterdir())
+
+
+def test_the_context_length_belongs_to_decoder_only_models(tmp_path):
+    message = "is for decoder-only models, leave it out"
+    with pytest.raises(ValueError, match=message):
+        export_savedmodel(build("dlinear"), tmp_path / "sm", context_length=CONTEXT + 1)
+    with pytest.raises(ValueError, match="give the context_length of a decoder-only model"):
+        export_savedmodel(decoder_only(), tmp_path / "sm", prediction_length=HORIZON)
 
 
 def test_a_direct_model_forecasts_the_horizon_it_was_built_for(tmp_path):

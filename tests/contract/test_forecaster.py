@@ -28,7 +28,7 @@ def test_every_architecture(name):
     check_forecaster(forecaster, **data, skip=(*TRAINING, "generators", "calibration"))
 
 
-# On these data "auto" takes kerastrans_zero, see test_fallback.py, and runs every check with it.
+# On these data "auto" takes kerastrans_zero_2, see test_fallback.py, and runs every check with it.
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["nlinear", pytest.param("auto", marks=pytest.mark.exhaustive)])
 def test_what_fit_chooses_stays_chosen_by_fit(name):

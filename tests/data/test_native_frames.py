@@ -1,5 +1,6 @@
 import io
 import sys
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -117,10 +118,107 @@ def test_the_kind_of_the_first_frame_is_returned():
 def test_polars_without_pyarrow_names_the_extra(monkeypatch):
     frame = pytest.importorskip("polars").DataFrame({"unique_id": ["a"]})
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(ImportError, match=r"pip install \"kerastrans\[polars\]\""):
+    with pytest.raises(ImportError, match=r"pip install \"\.\[polars\]\""):
         takes_any_frame(lambda frame: frame)(frame)
 
 
 def test_other_objects_are_refused(forecaster):
     with pytest.raises(TypeError, match=r"expected a DataFrame of .*, got dict"):
         forecaster.predict({"y": [1.0]})
+
+
+def polars_types():
+    pl = pytest.importorskip("polars")
+    yield "ds", pl.Datetime("us")
+    yield "ds", pl.Datetime("ms")
+    yield "ds", pl.Date
+    yield "unique_id", pl.Categorical
+    yield "unique_id", pl.Enum(["a", "b"])
+
+
+@pytest.mark.parametrize("number", range(5))
+def test_polars_forecasts_join_with_their_frame(forecaster, number):
+    pl = pytest.importorskip("polars")
+    name, dtype = list(polars_types())[number]
+    frame = pl.from_pandas(LONG).with_columns(pl.col(name).cast(dtype))
+    rows = forecaster.backtest(frame, windows=1)
+    assert rows.schema[name] == frame.schema[name]
+    assert rows.schema["cutoff"] == rows.schema["ds"] == frame.schema["ds"]
+    assert len(frame.join(rows, on=["unique_id", "ds"])) == 4
+
+
+def test_types_of_numbers_and_of_other_libraries_come_back(forecaster):
+    pl = pytest.importorskip("polars")
+    numbered = LONG.assign(unique_id=np.repeat([7, 8], 20))
+    rows = forecaster.predict(pl.from_pandas(numbered).cast({"unique_id": pl.Int32}))
+    assert rows.schema["unique_id"] == pl.Int32
+    schema = pyarrow.schema(
+        {
+            "unique_id": pyarrow.dictionary(pyarrow.int32(), pyarrow.string()),
+            "ds": pyarrow.date32(),
+            "y": pyarrow.float64(),
+        }
+    )
+    rows = forecaster.predict(pyarrow.Table.from_pandas(LONG, schema))
+    assert pyarrow.types.is_dictionary(rows.schema.field("unique_id").type)
+    assert rows.schema.field("ds").type == pyarrow.date32()
+    given = LONG.astype({"unique_id": "category", "ds": "datetime64[s]"})
+    rows = forecaster.predict(given)
+    assert rows.dtypes[["unique_id", "ds"]].tolist() == ["category", "datetime64[s]"]
+    assert forecaster.predict(numbered)["unique_id"].dtype == "int64"
+    assert "contamination" in forecaster.backtest(given, windows=1).attrs
+
+
+def test_ids_that_a_function_makes_need_not_be_of_the_type():
+    sums = takes_any_frame(lambda frame: pd.DataFrame({"unique_id": ["all"], "y": [3.0]}))
+    pl = pytest.importorskip("polars")
+    for ids, dtype in (([1, 2], pl.Int32), (["a", "b"], pl.Enum(["a", "b"]))):
+        frame = pl.DataFrame({"unique_id": ids, "y": [1.0, 2.0]}).cast({"unique_id": dtype})
+        assert sums(frame)["unique_id"].to_list() == ["all"]
+    assert sums(pd.DataFrame({"unique_id": [1, 2]}))["unique_id"].tolist() == ["all"]
+
+
+def test_decimals_and_none_are_numbers(forecaster):
+    expected = forecaster.predict(LONG)
+    decimals = LONG.assign(y=[Decimal(str(x)) for x in LONG["y"]])
+    missing = LONG.assign(y=pd.Series([None, *LONG["y"][1:]], dtype=object))
+    for frame in (decimals, missing):
+        assert frame["y"].dtype == object
+        pd.testing.assert_frame_equal(forecaster.predict(frame), expected)
+    table = pyarrow.Table.from_pandas(decimals)
+    assert pyarrow.types.is_decimal(table.schema.field("y").type)
+    found = forecaster.predict(table).column("last_value").to_pylist()
+    assert found == pytest.approx([19, 19, 39, 39])
+    texts = LONG.assign(y=LONG["y"].astype("str").astype(object))
+    with pytest.raises(ValueError, match="column 'y' must be numeric"):
+        forecaster.predict(texts)
+
+
+@pytest.mark.parametrize("freq", ["M", "15min", "W", "Q-NOV"])
+def test_periods_are_read_and_come_back(freq):
+    periods = pd.period_range("2021-01-01", periods=60, freq=freq)
+    long = pd.DataFrame({"unique_id": "a", "ds": periods, "y": np.arange(60.0)})
+    wide = pd.DataFrame({"a": np.arange(60.0)}, periods)
+    for frame in (long, wide):
+        rows = Forecaster("last_value", 4, 2).fit(frame).predict(frame)
+        expected = pd.period_range(periods[-1] + 1, periods=2, freq=freq)
+        assert rows["ds"].tolist() == list(expected)
+        assert rows["last_value"].tolist() == pytest.approx([59, 59])
+
+
+def test_periods_of_several_frequencies_are_refused_in_one_line():
+    mixed = [pd.Period("2021-01", "M"), pd.Period("2021-02-01", "D")]
+    frame = pd.DataFrame({"unique_id": "a", "ds": mixed, "y": [1.0, 2.0]})
+    with pytest.raises(ValueError, match=r"^column 'ds' is not all time stamps: .*") as caught:
+        Forecaster("last_value", 1, 1).fit(frame)
+    assert "\n" not in str(caught.value)
+
+
+def test_text_of_the_future_is_read_like_that_of_the_frame():
+    times = pd.date_range("2024-03-01", periods=37)
+    frame = pd.DataFrame({"unique_id": "a", "ds": times.strftime("%d/%m/%Y"), "y": 1.0, "x": 2.0})
+    past, future = frame[:31], frame[31:].drop(columns="y")  # April 1st to 6th, or months' 4th
+    read = takes_any_frame(lambda frame, future: future["ds"].tolist())
+    assert read(past, future) == times[31:].tolist()
+    with pytest.raises(ValueError, match="two ways"):
+        takes_any_frame(lambda frame: frame)(future)

@@ -79,7 +79,7 @@ def test_a_series_of_a_longer_step_is_left_out():
             "m": "rows 28 or more steps of frequency 'D' apart",
             "w": "rows 7 or more steps of frequency 'D' apart",
         }
-    assert read_panel(pd.concat([daily, monthly[:5]])).names[:, 0].tolist() == ["s0", "m"]
+    assert read_panel(pd.concat([daily, weekly[:5]])).names[:, 0].tolist() == ["s0", "w"]
 
 
 def test_a_future_that_begins_before_the_end_is_told():
@@ -246,3 +246,13 @@ def test_panel_of_100000_series_needs_less_than_twice_the_memory_of_the_frame():
     assert len(found) == count * 22
     assert inputs.shape == (64, 24, 1)
     assert peak < frame_bytes  # beside the frame itself: within twice of it
+
+
+@pytest.mark.parametrize("rows", [2, 3, 4])
+def test_a_few_monthly_rows_are_no_daily_series(rows):
+    months = pd.date_range("2024-01-01", periods=rows, freq="MS")
+    frame = pd.DataFrame({"unique_id": "a", "ds": months, "y": 1.0})
+    with pytest.raises(ValueError, match=r"rows \d+ or more steps of frequency 'D' apart"):
+        read_panel(frame, freq="D")
+    weeks = frame.assign(ds=pd.date_range("2024-01-01", periods=rows, freq="7D"))
+    assert len(read_panel(weeks, freq="D")) == 1  # gaps, for all that is known

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from keras import layers
+from keras import layers, ops
 
 import kerastrans
 from kerastrans.data import random_sequences, teacher_forcing_pairs
@@ -95,10 +95,12 @@ def test_scores_of_what_was_generated_are_those_while_generating(monkeypatch):
 
     monkeypatch.setattr(CachedMultiHeadAttention, "_weights", record)
     decoder = cached_decoder(model)
-    known = decoder._encode([source, lengths])
-    caches, shared = decoder._start_caches(known, 1, 5), decoder._start_shared(known)
-    for index in range(5):
-        _, caches = decoder._step(known, seen[:, index : index + 1], caches, index, shared)
+    inputs, sizes = [source, lengths, seen[:, :1]], {"room": 5, "copies": 1}
+    tensors = [ops.convert_to_tensor(x, "int32") for x in inputs]
+    sampler = kerastrans.GreedySampler()
+    context, state = decoder.start((tensors[:2], tensors[2], None, []), sampler=sampler, **sizes)
+    for _ in range(5):
+        state = decoder._advance(sampler, 1, context, *state)
     np.testing.assert_allclose(scores["cross"][0], np.stack(during, axis=1), atol=1e-5)
 
 
@@ -128,11 +130,14 @@ def test_only_the_kinds_that_a_model_has_are_shown():
     assert {kind: x.shape for kind, x in scores.items()} == {"encoder_self": (1, 2, 4, 4)}
 
 
-def test_the_attention_inside_a_block_that_is_one_layer_is_refused_by_name():
-    inputs = keras.Input((4, 6))
-    encoder = kerastrans.TransformerEncoder(intermediate_dim=8, num_heads=2, name="block")
-    with pytest.raises(ValueError, match=r"'block' \(TransformerEncoder\), a single layer: use"):
-        kerastrans.attention_scores(keras.Model(inputs, encoder(inputs)), np.zeros((1, 4, 6)))
+def test_the_attention_inside_a_block_that_is_one_layer_is_shown():
+    history, target = keras.Input((4, 6)), keras.Input((None, 6))
+    memory = kerastrans.TransformerEncoder(intermediate_dim=8, num_heads=2)(history)
+    decoder = kerastrans.TransformerDecoder(intermediate_dim=8, num_heads=3)
+    model = keras.Model([history, target], decoder(target, memory))
+    scores = kerastrans.attention_scores(model, [np.ones((1, 4, 6)), np.ones((1, 5, 6))])
+    shapes = {kind: x.shape[1:] for kind, x in scores.items()}
+    assert shapes == {"encoder_self": (2, 4, 4), "decoder_self": (3, 5, 5), "cross": (3, 5, 4)}
 
 
 class Doubled(CachedMultiHeadAttention):

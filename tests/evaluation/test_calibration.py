@@ -124,6 +124,13 @@ def test_threshold_weighted_scores_add_up():
         crps.threshold_weighted(backtest, 2, 1)
 
 
+def test_a_threshold_beyond_the_outermost_quantiles_warns():
+    backtest = backtest_of(stats.norm(), np.random.default_rng(0).normal(size=100))
+    for thresholds in ({"low": 40}, {"high": -40.0}):
+        with pytest.warns(UserWarning, match="in 100% of the rows, no quantile of .* is between"):
+            crps.threshold_weighted(backtest, **thresholds)
+
+
 def test_confidence_set_ranks_and_intervals_of_models():
     noise = np.random.default_rng(3).normal(size=(60, 4))
     losses = pd.DataFrame(noise + np.array([0.0, 0.0, 0.2, 2.0]), columns=list("abcd"))
@@ -138,14 +145,14 @@ def test_confidence_set_ranks_and_intervals_of_models():
     assert (table["high"] - table["low"]).iloc[0] == pytest.approx(
         2.569 * np.sqrt(20 / 360), rel=1e-3
     )
-    mean, low, high = model_sets.bootstrap_interval(np.exp(noise[:, 0]))
+    mean, low, high = model_sets.geometric_mean_interval(np.exp(noise[:, 0]))
     assert mean == pytest.approx(np.exp(noise[:, 0].mean()))
-    known = np.exp(stats.norm.interval(0.95, noise[:, 0].mean(), stats.sem(noise[:, 0])))
-    np.testing.assert_allclose([low, high], known, rtol=0.05)
+    known = stats.ttest_1samp(noise[:, 0], 0).confidence_interval(0.95)
+    np.testing.assert_allclose(np.log([low, high]), known, rtol=1e-12)
     with pytest.raises(ValueError, match="at least 5 positive, finite ratios"):
-        model_sets.bootstrap_interval([1.0, 2.0])
+        model_sets.geometric_mean_interval([1.0, 2.0])
     with pytest.raises(ValueError, match=r"finite ratios, got \[inf\]"):
-        model_sets.bootstrap_interval([1.0, 2.0, 3.0, 4.0, np.inf])
+        model_sets.geometric_mean_interval([1.0, 2.0, 3.0, 4.0, np.inf])
     with pytest.raises(ValueError, match="significance must be between 0 and 1, got 5"):
         model_sets.mean_ranks(losses, significance=5)
     with pytest.raises(ValueError, match="at least 8 rows of finite losses of at least 2 models"):

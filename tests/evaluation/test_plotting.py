@@ -304,6 +304,23 @@ def test_ranks_have_their_intervals_the_best_at_the_top():
     ]
     assert panel.get_ylim()[0] > panel.get_ylim()[1]
     intervals = [line for line in panel.lines if len(line.get_xdata()) == 2]
-    assert [list(line.get_xdata()) for line in intervals] == [[0.5, 1.5], [1.5, 2.5], [2.5, 3.5]]
+    assert [list(line.get_xdata()) for line in intervals] == [[1, 1.5], [1.5, 2.5], [2.5, 3]]
     first, second, third = (line.get_color() for line in intervals)
     assert first == second != third  # b touches the band of a, and c does not
+
+
+def test_missing_rows_leave_a_gap_and_hidden_series_are_counted():
+    times = pd.bdate_range("2024-01-01", periods=60)
+    rows = [
+        pd.DataFrame({"unique_id": name, "ds": times.delete(range(20, 30)), "y": 1.0})
+        for name in "abcdef"
+    ]
+    ahead = pd.bdate_range(times[-1], periods=16)[1:]
+    forecast = pd.concat([pd.DataFrame({"unique_id": x, "ds": ahead, "m": 1.0}) for x in "abcdef"])
+    figure = plot_fan(forecast, pd.concat(rows))
+    drawn = figure.axes[0].lines[0].get_ydata()
+    assert len(figure.axes) == 4
+    assert figure.axes[-1].get_xlabel() == "time (4 of 6 series are shown)"
+    assert np.isnan(drawn).sum() == 1  # of two weeks; weekends are none
+    assert np.isnan(drawn[20])
+    assert len(drawn) == 51

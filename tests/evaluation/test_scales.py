@@ -3,7 +3,8 @@ import pandas as pd
 import pytest
 
 from kerastrans import backtesting
-from kerastrans.evaluation.scores.scales import error_scales, scale_season
+from kerastrans.data.time.seasons import mase_season
+from kerastrans.evaluation.scores.scales import error_scales
 
 SEASON = 7
 
@@ -20,8 +21,8 @@ SEASON = 7
         *(("7h", 1), ("3B", 1), ("7min", 1)),
     ],
 )
-def test_scale_season_equals_gluonts(freq, season):
-    assert scale_season(freq) == season
+def test_mase_season_equals_gluonts(freq, season):
+    assert mase_season(freq) == season
 
 
 def history(names="ab", rows=70, seed=0):
@@ -103,7 +104,7 @@ def test_long_lists_of_series_are_abbreviated():
 
 def test_invalid_season_or_training_rows_are_refused():
     full, rows = history(), backtest()
-    with pytest.raises(ValueError, match="season must be below the 70 steps of the longest train"):
+    with pytest.raises(ValueError, match="season must be below the 70 steps of the longest series"):
         backtesting.score(rows, full, season=70)
     with pytest.raises(ValueError, match="season must be an integer of at least 1, got 0"):
         backtesting.score(rows, full, season=0)

@@ -47,11 +47,42 @@ def library(monkeypatch):
 def test_each_origin_is_forecast_from_its_past():
     backtest, history = example()
     found = statistical.statistical_backtests(backtest.assign(y=np.nan), history, levels=[80])
-    assert list(found) == ["ets", "theta", "arima"]
+    assert list(found) == ["ets", "theta", "arima"]  # no series holds a week twice
     ets = found["ets"]
     assert ets["ets"].tolist() == [6.0, 7.0, 8.0, 9.0, 10.0, 11.0]
     np.testing.assert_allclose(ets["ets-hi-80"] - ets["ets"], 80)
     np.testing.assert_allclose(ets["ets"] - ets["ets-lo-80"], 80)
+
+
+@pytest.mark.parametrize(
+    ("freq", "rows", "season", "names", "fitted"),
+    [
+        ("D", 30, None, ["ets (7)", "theta (7)"], {7}),
+        ("D", 30, 1, ["ets", "theta"], {1}),
+        ("D", 30, 5, ["ets (5)", "theta (5)"], {5}),
+        ("D", 13, None, ["ets", "theta"], {1}),
+        ("W", 120, None, ["ets", "theta (52)"], {1, 52}),  # ETS has no season above 24
+    ],
+)
+def test_the_season_is_that_of_the_history_and_in_the_name(
+    freq, rows, season, names, fitted, library, monkeypatch
+):
+    seen, start = set(), Drift.__init__
+    monkeypatch.setattr(
+        Drift, "__init__", lambda self, season_length: seen.add(season_length) or start(self, 1)
+    )
+    times = pd.date_range("2024-01-07", periods=rows + 2, freq=freq)
+    history = pd.DataFrame({"a": np.arange(rows + 2.0)}, times)
+    rows = {"unique_id": "a", "ds": times[-2:], "cutoff": times[-3], "y": [0.0, 1.0]}
+    backtest = pd.DataFrame({**rows, "m": 0.0})
+    found = statistical.statistical_backtests(
+        backtest, history, ["ets", "theta"], levels=[80], season=season
+    )
+    assert list(found) == names
+    assert seen == fitted
+    assert list(found[names[0]].columns[4:]) == [f"{names[0]}{x}" for x in ("", "-lo-80", "-hi-80")]
+    with pytest.raises(ValueError, match=f"season must be below the {len(times) - 2} steps"):
+        statistical.statistical_backtests(backtest, history, ["ets"], season=len(times))
 
 
 @pytest.mark.usefixtures("library")
@@ -93,7 +124,7 @@ def test_bounds_that_the_library_cannot_compute_have_no_width(monkeypatch):
 def test_without_the_library_the_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "statsforecast", None)
     backtest, history = example()
-    with pytest.raises(ImportError, match=r'pip install "kerastrans\[baselines\]"'):
+    with pytest.raises(ImportError, match=r'pip install "\.\[baselines\]"'):
         statistical.statistical_backtests(backtest, history)
     times = pd.date_range("2024-01-01", periods=9, freq="D")
     frame = pd.DataFrame({"a": np.arange(9.0)}, times)
@@ -111,6 +142,8 @@ def test_a_report_adds_statistical_models(tmp_path, monkeypatch):
     monkeypatch.setattr(report, "find_spec", lambda name: name)
     page = report.write_report(tmp_path / "a.html", {"m": backtest}, **options).read_text()
     assert [f"<th>{name}</th>" in page for name in statistical.MODELS] == [True, True, False]
+    page = report.write_report(tmp_path / "e.html", {"m": backtest}, season=4, **options)
+    assert "<th>ets (4)</th>" in page.read_text()  # and needs no training rows
     page = report.write_report(
         tmp_path / "b.html", {"m": backtest}, statistical=["arima"], **options
     )
@@ -131,7 +164,7 @@ def test_a_leaderboard_lists_statistical_models_outside_of_the_ensemble(monkeypa
     frame = pd.DataFrame({"a": np.arange(40.0), "b": -np.arange(40.0)}, times)
     table = kerastrans.select(frame, 2, statistical=["ets"], verbose=False).leaderboard
     table = table.set_index("model")
-    assert np.isnan(table.loc["ets", "weight"])
+    assert np.isnan(table.loc["ets (7)", "weight"])
     assert table["weight"].sum() == 1
     # "a" is forecast exactly, with intervals of 95, 80 and 50; "b" has its last value everywhere.
     bounds = np.array([-95, -80, -50, 0, 50, 80, 95])
@@ -139,7 +172,7 @@ def test_a_leaderboard_lists_statistical_models_outside_of_the_ensemble(monkeypa
     exact = 2 * np.mean(np.maximum(levels * -bounds, (levels - 1) * -bounds))
     last = 2 * np.mean(1.5 * (1 - levels))  # one and two steps below, at every level
     # A step, the unit of both for days, is 1.
-    assert table.loc["ets", "loss"] == pytest.approx((exact + last) / 2)
+    assert table.loc["ets (7)", "loss"] == pytest.approx((exact + last) / 2)
 
 
 def test_the_library_gives_forecasts_with_intervals():

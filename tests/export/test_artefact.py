@@ -186,3 +186,21 @@ def test_conformal_intervals_are_inside(runtime, by, scale, head, tmp_path):
     assert_equals_predict(found, rows, levels=(50, 80))
     assert found["lower"].min() >= 5
     assert found["upper"].max() <= 36
+
+
+@SLOW
+@EACH_RUNTIME
+def test_a_point_moves_with_its_bounds(runtime, tmp_path):
+    """The model is trained on a level that the calibration rows have left."""
+    frame = long_frame()
+    forecaster = kerastrans.Forecaster("nlinear", CONTEXT, HORIZON, head="point")
+    forecaster.fit(frame, epochs=1, verbose=0)
+    plain = forecaster.predict(frame)["nlinear"]
+    late = frame.assign(y=frame["y"] + 3 * frame.groupby("unique_id").cumcount())
+    forecaster.calibrate(late, windows=20, levels=(50, 80), symmetric=False)
+    rows = forecaster.predict(frame)
+    assert (rows["nlinear"] > plain).any()
+    assert rows["nlinear"].between(rows["nlinear-lo-50"], rows["nlinear-hi-50"]).all()
+    history = stacked(frame, ["y"], CONTEXT).astype("float32")
+    found = export_and_run(forecaster, runtime, tmp_path, history=history)
+    assert_equals_predict(found, rows, levels=(50, 80))

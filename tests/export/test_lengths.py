@@ -3,10 +3,16 @@
 import numpy as np
 import pytest
 
-import kerastrans
 from kerastrans.data import WindowScaler
 from kerastrans.export import export
-from tests.helpers.architectures import CHANNELS, CONTEXT, NAMES, build_shallow, walks
+from tests.helpers.architectures import (
+    CHANNELS,
+    CONTEXT,
+    NAMES,
+    build_shallow,
+    encoder_decoder,
+    walks,
+)
 from tests.helpers.runtimes import RUNTIMES
 
 pytestmark = pytest.mark.tensorflow
@@ -30,15 +36,7 @@ def tier(name, runtime):
 
 def build_or_loop(name):
     if name == "encoder-decoder":
-        return kerastrans.build_transformer_model(
-            (CONTEXT, CHANNELS),
-            num_heads=2,
-            key_dim=4,
-            ff_dim=16,
-            num_encoder_blocks=1,
-            num_decoder_blocks=1,
-            d_model=12,
-        ), {"prediction_length": 4}
+        return encoder_decoder(), {"prediction_length": 4}
     return build_shallow(name), {}
 
 

@@ -51,6 +51,20 @@ def test_damaged_values_are_refused(saved, place, value, message):
     assert Forecaster.load(folder).prediction_length == 7
 
 
+FORGED = {"module": "os", "class_name": "system", "config": {"command": "exit"}}
+
+
+@pytest.mark.parametrize("name", ["loss", "optimizer", "head", "past", "future", "alias"])
+@pytest.mark.parametrize("value", [FORGED, {"class_name": "system"}, {"a": 1}], ids=str)
+def test_forged_objects_are_refused_by_name(saved, name, value):
+    folder, content = saved
+    config = content["config"] | {name: value}
+    (folder / "forecaster.json").write_text(json.dumps(content | {"config": config}))
+    with pytest.raises(ValueError, match=f"{name}|system"):
+        Forecaster.load(folder)
+    (folder / "forecaster.json").write_text(json.dumps(content))
+
+
 @pytest.mark.parametrize("freq", ["99999999999D", "99999999999h", "999999MS"])
 def test_a_frequency_longer_than_all_time_stamps_is_refused(freq):
     with pytest.raises(ValueError, match="freq must be a pandas frequency"):

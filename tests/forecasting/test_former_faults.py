@@ -14,6 +14,7 @@ from kerastrans.forecasting.selection import search
 from kerastrans.forecasting.training import defaults, spread
 from kerastrans.forecasting.training.extra_steps import num_extra_steps
 from kerastrans.models.pretrained.licences import read_licence
+from tests.helpers.weights import FRACAST_0, ZERO_1
 
 SIZE = 14, 7
 
@@ -251,7 +252,7 @@ def test_metadata_that_cannot_be_read_are_refused(head, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["kerastrans_zero", "fracast_0"])
+@pytest.mark.parametrize("name", [ZERO_1, FRACAST_0, "kerastrans_zero_2"])
 def test_published_weights_forecast_every_level_and_size_alike(name):
     forecaster = kerastrans.from_pretrained(name, 7, verbose=False)
     frame = weekly("a", 200)
@@ -295,8 +296,27 @@ def test_the_default_context_depends_on_training_rows_alone():
 def test_a_whole_context_is_not_too_short_for_a_backtest():
     forecaster = Forecaster("last_value", 6, 2, short="refuse").fit(weekly("b"), epochs=0)
     assert len(forecaster.backtest(weekly("z", 8), windows=1)) == 2
-    with pytest.raises(ValueError, match="'z' has 7 steps, too few for 1 origins"):
+    with pytest.raises(ValueError, match="'z' has 7 steps, too few for 1 origin"):
         forecaster.backtest(weekly("z", 7), windows=1)
+
+
+@pytest.mark.parametrize("refit", [False, 2])
+def test_a_short_series_keeps_the_origins_that_it_has(refit):
+    """Of five origins, 2 steps apart, "c" has the last two, and "d" none."""
+    frame = pd.concat([weekly("b", 40), weekly("c", 5), weekly("d", 2)], ignore_index=True)
+    forecaster = Forecaster("last_value", 1, 2)
+    if not refit:
+        forecaster.fit(frame)
+    with (
+        pytest.warns(UserWarning, match="1 of 2 series have rows for fewer than 5 origins, 'c'"),
+        pytest.warns(UserWarning, match="1 series left out.*'d' has 2 steps"),
+    ):
+        rows = forecaster.backtest(frame, windows=5, refit=refit)
+    assert rows.groupby("unique_id")["cutoff"].nunique().to_dict() == {"b": 5, "c": 2}
+    joined = rows.merge(frame, on=["unique_id", "ds"], suffixes=("", "_known"))
+    assert (joined["y"] == joined["y_known"]).all()
+    before = rows.merge(frame, left_on=["unique_id", "cutoff"], right_on=["unique_id", "ds"])
+    np.testing.assert_allclose(before["last_value"], before["y_y"])
 
 
 @pytest.mark.filterwarnings("ignore:1 series left out")
@@ -422,7 +442,7 @@ def test_one_callback_is_a_list_of_one_and_initial_epoch_is_told():
 @pytest.mark.filterwarnings("ignore:80 % requires 4 calibration origins")
 def test_a_clone_of_published_weights_is_not_calibrated():
     frame = weekly("a")
-    forecaster = kerastrans.from_pretrained("kerastrans_zero", 7, verbose=False)
+    forecaster = kerastrans.from_pretrained(ZERO_1, 7, verbose=False)
     forecaster.calibrate(frame, windows=6, levels=[80])
     clone = forecaster.clone().fitted
     assert clone.intervals is None

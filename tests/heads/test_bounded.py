@@ -45,6 +45,25 @@ def test_the_bounded_mean_of_a_normal_is_its_closed_form():
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("head", "parameters", "bounds", "mean"),
+    [
+        (heads.MixtureHead(3), [0, 5, 9, 1, 2, 0.3, *np.log([0.2, 0.5, 0.3])], (None, 4), 3.002202),
+        (
+            heads.MixtureHead(3),
+            [0, 5, 9, 1, 2, 0.3, *np.log([0.2, 0.5, 0.3])],
+            (2.5, 6.5),
+            4.869821,
+        ),
+        (heads.TweedieHead(), [4, 0.5], (2.5, 6.5), 3.524015),  # the integral of 1 - cdf
+    ],
+)
+def test_steps_of_quantile_functions_cost_no_accuracy(head, parameters, bounds, mean):
+    low, high = (None if x is None else np.array(float(x)) for x in bounds)
+    point = Bounded(head, low, high).point(np.array([parameters], "float64"))
+    assert point.item() == pytest.approx(mean, abs=1e-6)
+
+
 def test_what_is_inside_stays_and_what_is_outside_lies_at_the_bound():
     head = heads.QuantileHead((0.1, 0.5, 0.9))
     bounded = Bounded(head, 0.0, 10.0)

@@ -58,6 +58,15 @@ def test_quantiles_cdf_mean_and_median_equal_scipy(name):
         np.testing.assert_allclose(quantiles[..., i], exact.ppf(level), rtol=1e-3, atol=1e-4)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_quantile_at_the_probability_of_zero_is_zero(dtype):
+    head = heads.HurdleNegativeBinomialHead()
+    for positive in (0.2, 0.8, 0.9):
+        levels = [round(1 - positive, 9), round(1 - positive, 9) + 1e-6]
+        found = head.quantile(np.array([[0.2, 2.0, positive]], dtype), levels)
+        np.testing.assert_array_equal(found, [[0, 1]])
+
+
 def test_mean_and_median_of_a_skewed_mixture_differ():
     head = MixtureHead(2)
     parameters = np.array([[0.0, 100.0, 1.0, 1.0, np.log(0.9), np.log(0.1)]])

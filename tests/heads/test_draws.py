@@ -52,7 +52,7 @@ def compiled(kind):
 
 
 @functools.cache
-def uniform_numbers(kind):
+def normal_numbers(kind):
     """Those that ancestral sampling takes, for one step."""
     sampler = AncestralSampler(kind(), 1, 0, np.zeros((1, 1)))
     return sampler.draws(DRAWS, 1)[0][:, 0, 0]
@@ -60,7 +60,7 @@ def uniform_numbers(kind):
 
 def drawn_in_the_loop(head, parameters):
     each = np.broadcast_to(np.float32(parameters), (DRAWS, head.size))
-    tensors = [ops.convert_to_tensor(x) for x in (each, uniform_numbers(type(head)))]
+    tensors = [ops.convert_to_tensor(x) for x in (each, normal_numbers(type(head)))]
     return to_numpy(compiled(type(head))(*tensors)).astype("float64")
 
 
@@ -107,12 +107,11 @@ def test_overdispersed_counts_keep_their_mean_and_share_of_zeros(mean, alpha, ze
 
 @pytest.mark.parametrize("mean", [1e-6, 1.0, 1e9])
 @pytest.mark.parametrize("alpha", [1e-6, 1.0, 100.0])
-def test_extreme_uniform_numbers_give_finite_counts(mean, alpha):
+def test_extreme_normal_numbers_give_finite_counts(mean, alpha):
     head = NegativeBinomialHead()
-    least, greatest = np.float32([1e-6, 1 - 1e-6])
-    uniform = np.stack([np.full(head.num_uniforms, least), np.full(head.num_uniforms, greatest)])
+    normals = np.stack([np.full(head.num_normals, x, "float32") for x in (-9, 9)])
     each = np.float32([[mean, alpha]] * 2)
-    low, high = to_numpy(head.draw(*(ops.convert_to_tensor(x) for x in (each, uniform))))
+    low, high = to_numpy(head.draw(*(ops.convert_to_tensor(x) for x in (each, normals))))
     assert 0 <= low <= high < np.inf
 
 
@@ -124,18 +123,27 @@ def test_moments_of_a_mixture_follow_from_its_components():
     assert exact.cdf(exact.ppf(0.3)) == pytest.approx(0.3)
 
 
-def test_num_uniforms_is_the_number_of_uniform_numbers_per_draw():
-    assert {name: heads.get(name).num_uniforms for name in ("normal", "negative_binomial")} == {
-        "normal": 2,
-        "negative_binomial": 8,
-    }
+@pytest.mark.parametrize("correlation", [0.0, 0.5, 0.9, -0.6])
+@pytest.mark.parametrize("name", [x for x in heads.names() if x != "point"])
+def test_correlated_numbers_give_draws_that_depend_as_those_of_a_gaussian_copula(name, correlation):
+    head = heads.get(name)
+    raw = ops.convert_to_tensor(np.linspace(2, 4, head.size, dtype="float32")[None, None, None])
+    normals = np.random.default_rng(0).standard_normal((20_000, head.num_normals, 2))
+    normals = normals @ np.linalg.cholesky([[1.0, correlation], [correlation, 1.0]]).T
+    parameters = np.broadcast_to(to_numpy(head(raw))[0, 0, 0], (len(normals), head.size))
+    exact = head.inverse_cdf(parameters[:, None].astype("float64"), stats.norm.cdf(normals[:, 0]))
+    tensors = [ops.convert_to_tensor(x.astype("float32")) for x in (parameters, *normals.T)]
+    drawn = [to_numpy(head.draw(tensors[0], ops.transpose(x))) for x in tensors[1:]]
+    found, expected = (stats.spearmanr(*x).statistic for x in (drawn, exact.T))
+    assert found == pytest.approx(expected, abs=0.03 + 0.12 * abs(expected))
 
 
 def test_draws_of_quantiles_are_interpolated_on_the_scale_of_a_normal_distribution():
     head, normal = QuantileHead([0.1, 0.5, 0.9]), stats.norm(3, 2)
-    levels = np.float32([[0.01], [0.1], [0.25], [0.5], [0.9], [0.99]])
+    levels = np.array([[0.01], [0.1], [0.25], [0.5], [0.9], [0.99]])
     parameters = np.broadcast_to(normal.ppf([0.1, 0.5, 0.9]).astype("float32"), (6, 3))
-    drawn = to_numpy(head.draw(*(ops.convert_to_tensor(x) for x in (parameters, levels))))
+    normals = stats.norm.ppf(levels).astype("float32")
+    drawn = to_numpy(head.draw(*(ops.convert_to_tensor(x) for x in (parameters, normals))))
     np.testing.assert_allclose(drawn, normal.ppf(levels[:, 0]), rtol=1e-4)
     one = ops.ones((1, 1))
     with pytest.raises(ValueError, match="two"):

@@ -7,6 +7,7 @@ A new file in `kerastrans/models` is tested without a change here, but for its c
 import numpy as np
 import pytest
 
+import kerastrans
 from kerastrans import zoo
 from kerastrans.testing import example_windows
 from kerastrans.utils.random import seeded
@@ -169,6 +170,19 @@ def forecast(model, history):
 def walks(count, length=CONTEXT, num_channels=CHANNELS):
     """Windows `(count, length, num_channels)`, see `example_windows`."""
     return example_windows(count, length, num_channels)
+
+
+def encoder_decoder():
+    """The Transformer of the lesson, which is exported with its decoding loop."""
+    return kerastrans.build_transformer_model(
+        (CONTEXT, CHANNELS),
+        num_heads=2,
+        key_dim=4,
+        ff_dim=16,
+        num_encoder_blocks=1,
+        num_decoder_blocks=1,
+        d_model=12,
+    )
 
 
 def moved(model):

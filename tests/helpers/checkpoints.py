@@ -5,7 +5,6 @@ import json
 import numpy as np
 from safetensors.numpy import save_file
 
-from kerastrans.forecasting import presets
 from kerastrans.models.pretrained.flowstate import port as flowstate
 from kerastrans.models.pretrained.flowstate.network import KINDS, FlowStateStack
 from kerastrans.models.pretrained.fracast import port as fracast
@@ -16,6 +15,7 @@ from kerastrans.models.pretrained.timesfm import config as timesfm_config
 from kerastrans.models.pretrained.timesfm import network as timesfm_network
 from kerastrans.models.pretrained.toto import port as toto
 from kerastrans.models.pretrained.toto.network import TotoStack, toto_layers
+from tests.helpers.weights import FRACAST_0
 
 T5 = {
     "architectures": ["ChronosBoltModelForForecasting"],
@@ -109,7 +109,7 @@ CHRONOS_2 = {
 
 
 FRACAST = {
-    **fracast.read(json.loads((presets.FOLDER / "fracast_0" / "config.json").read_text())["model"]),
+    **fracast.read(json.loads((FRACAST_0 / "config.json").read_text())["model"]),
     **{"W": 40, "d_model": 8, "n_stages": 3, "horizon": 6, "head_d_ff": 4, "periodic_topk": 2},
 }
 FLOWSTATE = {

@@ -6,7 +6,7 @@ import pandas as pd
 HORIZON = 12
 # Checks of `check_forecaster` that train again, perhaps several times.
 TRAINING = (
-    "later rows, refit",
+    "later rows when refitting",
     "refit",
     "training on zeros",
     "training after load",

@@ -17,6 +17,7 @@ import pandas as pd
 import kerastrans
 from kerastrans import Forecaster, zoo
 from tests.helpers.architectures import build_shallow, forecast, moved, walks
+from tests.helpers.weights import ZERO_1
 
 FOLDER = Path(__file__).parents[1] / "fixtures"
 HORIZON = 7
@@ -89,7 +90,7 @@ def forecasters():
     yield "combined", kerastrans.combine(members, "mean")
     yield "selected", kerastrans.select(values, HORIZON, time_limit=1.5, verbose=False)
     zero = kerastrans.from_pretrained(
-        "kerastrans_zero", prediction_length=HORIZON, trainable="lora", lora_rank=2, verbose=False
+        ZERO_1, prediction_length=HORIZON, trainable="lora", lora_rank=2, verbose=False
     )
     yield "fine_tuned", zero.fit(values, epochs=1, verbose=0, restore_published=False)
     inputs = keras.Input((14, 1), name="history")

@@ -161,10 +161,11 @@ def decoded(model):
     decoder = CachedDecoder(model)
     encoded = decoder._encode([ops.convert_to_tensor(SOURCE)])
     shared = decoder._start_shared(encoded)
+    context = {"encoded": encoded, "shared": shared, "starts": None}
     caches, outputs = decoder._start_caches(encoded, 3, 5), []
     for index in range(5):
         newest = ops.convert_to_tensor(TARGET[:, index : index + 1])
-        output, caches = decoder._step(encoded, newest, caches, index, shared)
+        output, caches = decoder._step(context, newest, caches, ops.convert_to_tensor(index), 1)
         outputs.append(to_numpy(output))
     return np.concatenate(outputs, axis=1)
 

@@ -21,7 +21,7 @@ STEPS, LEVELS = 3, [0.1, 0.5, 0.9]
 needs = {
     name: pytest.mark.skipif(
         importlib.util.find_spec(name) is None,
-        reason=f'{name} is not installed: pip install "kerastrans[leaderboards]"',
+        reason=f'{name} is not installed: pip install ".[leaderboards]"',
     )
     for name in ("fev", "gluonts")
 }
@@ -47,7 +47,7 @@ def zero():
     [("15min", 96), ("h", 24), ("D", None), ("W", None), ("ME", 12), ("QS", 4), ("BYS", 1)],
 )
 def test_steps_of_an_hour_or_less_and_of_months_have_a_season(freq, season):
-    forecaster = train("kerastrans_zero_2+season", frame(), STEPS, freq)
+    forecaster = train("kerastrans_zero_2", frame(), STEPS, freq)
     phases = phases_of(forecaster.model) or move_of(forecaster.model)
     assert (phases and phases.season) == season
 
@@ -197,7 +197,7 @@ def test_the_predictor_of_gluonts_forecasts_entries_of_any_start(adapters, zero)
 def test_an_adapter_without_its_package_names_the_extra(monkeypatch, name, missing):
     monkeypatch.setitem(sys.modules, missing, None)
     sys.modules.pop(f"kerastrans.leaderboards.{name}", None)
-    with pytest.raises(ImportError, match=r'pip install "kerastrans\[leaderboards\]"'):
+    with pytest.raises(ImportError, match=r'pip install "\.\[leaderboards\]"'):
         importlib.import_module(f"kerastrans.leaderboards.{name}")
 
 
@@ -208,7 +208,7 @@ def test_an_adapter_without_its_package_names_the_extra(monkeypatch, name, missi
         (["--time-limit", "-5"], "time_limit must be a number of at least 0, got -5.0"),
         (["--seed", "-1"], "seed must be an int of at least 0, got -1"),
         (["--output", "."], "exists: choose another name"),
-        ([], r'pip install "kerastrans\[leaderboards\]"'),
+        ([], r'pip install "\.\[leaderboards\]"'),
     ],
 )
 def test_wrong_options_of_the_command_are_told_in_a_line(

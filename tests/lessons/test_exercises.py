@@ -205,3 +205,25 @@ def test_arrays_in_a_list_words_in_a_list_numbers_and_objects_are_answers():
             raise TypeError("not this")
 
     assert "Answer raises TypeError: not this" in lessons.check("2.1", Answer()).message
+
+
+def test_best_errors_of_a_set_are_those_of_teacher_forcing():
+    values = np.random.default_rng(0).standard_normal((40_000, 6))
+    left = np.stack([values[:, step:].mean(axis=1) for step in range(6)], axis=1)
+    forced = np.square(values - left).mean(axis=0)  # the true earlier steps are left out
+    np.testing.assert_allclose(forced, lessons.solution("4.3")(6), atol=0.02)
+    generated = np.square(values - values.mean(axis=1, keepdims=True)).mean(axis=0)
+    np.testing.assert_allclose(generated, 1 - 1 / 6, atol=0.02)
+    verdict = lessons.check("4.3", lambda n: np.full(n, 1 - 1 / n))
+    assert "This is the best error when it generates" in verdict.message
+
+
+def test_other_errors_refuse_too_and_are_shown_where_nothing_is_to_be_refused():
+    def lookup(table, length):
+        if length >= len(table):
+            raise AssertionError
+        return table[:length]
+
+    assert lessons.check("1.2", lookup).message.startswith(
+        "For arguments (shape (6, 2), 6), lookup raises AssertionError. kera"
+    )

@@ -11,7 +11,7 @@ import pytest
 import kerastrans
 from kerastrans import zoo
 from kerastrans.models import registry
-from kerastrans.models.architecture import EQUIVARIANCES, OPTIONS
+from kerastrans.models.architecture import EQUIVARIANCES, OPTIONS, TIERS
 from tests.conftest import to_numpy
 
 FURTHER_TAGS = {
@@ -58,6 +58,12 @@ def test_names_are_filtered_by_pattern_tags_and_size():
     tags = ["autoregressive", "future covariates"]
     found = zoo.names(tags, pattern="*_transformer")
     assert found == ["time_series_transformer", "decoder_transformer"]
+    tiers = {tier: zoo.names(tier=tier) for tier in ("start with", "classics", "for comparison")}
+    assert sorted(x for names in tiers.values() for x in names) == sorted(zoo.names())
+    assert {*TIERS["start with"], *TIERS["classics"]} <= set(zoo.names())
+    assert len(tiers["start with"]) == 8
+    with pytest.raises(ValueError, match=r"tier must be .*'start with'.* got 'best'"):
+        zoo.names(tier="best")
     sizes = {"context_length": 24, "prediction_length": 12, "num_channels": 1}
     nlinear = zoo.info("nlinear").count_params(*sizes.values())  # rlinear has two weights more
     assert zoo.names(pattern="*linear", max_parameters=nlinear, **sizes) == ["nlinear"]
@@ -156,7 +162,6 @@ def test_names_are_in_the_order_of_families_and_years():
         "seasonal_naive",
         "linear_regression",
     ]
-    assert len(zoo.names()) == 51
 
 
 def test_tags_filter_the_names():

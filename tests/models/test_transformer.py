@@ -218,3 +218,12 @@ def test_bad_arguments_are_refused(arguments, message):
     }
     with pytest.raises(ValueError, match=message):
         kerastrans.build_transformer_model(**{**sizes, **arguments})
+
+
+def test_without_a_projection_the_blocks_are_as_wide_as_the_inputs():
+    sizes = {"key_dim": 4, "num_heads": 2, "ff_dim": 16, "d_model": None}
+    model = kerastrans.build_transformer_model(
+        (8, 3), **sizes, num_encoder_blocks=1, num_decoder_blocks=1
+    )
+    blocks = [x for x in model.layers if isinstance(x, keras.layers.LayerNormalization)]
+    assert {block.output.shape[-1] for block in blocks} == {3}

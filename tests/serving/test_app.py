@@ -4,12 +4,14 @@ import asyncio
 import base64
 import contextlib
 import hashlib
+import io
 import json
 import random
 import threading
 from dataclasses import asdict
 
 import httpx
+import keras
 import numpy as np
 import pandas as pd
 import pytest
@@ -18,6 +20,7 @@ import kerastrans
 from kerastrans import Forecaster, datasets
 from kerastrans.serving import Settings, create_app
 from kerastrans.serving import app as service
+from kerastrans.serving.requests import RequestError, read_instances
 from kerastrans.utils import compilation
 
 CONTEXT, HORIZON = 24, 6
@@ -37,7 +40,8 @@ def forecaster(flights):
 
 @pytest.fixture(scope="module")
 def app(forecaster):
-    return create_app(forecaster, "flights", warm_up=False, hosts=["box.lan"], **LIMITS)
+    given = {"hosts": ["box.lan"], "allow_origin": ["https://shop.example"]}
+    return create_app(forecaster, "flights", warm_up=False, **given, **LIMITS)
 
 
 @pytest.fixture(scope="module")
@@ -109,6 +113,63 @@ def test_null_is_a_missing_value(ask, forecaster, histories):
     np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
+@pytest.mark.parametrize("steps", [1, 10, 60])
+def test_a_history_may_have_any_number_of_steps(steps, ask, forecaster, flights):
+    history = flights[:steps].to_numpy("float64")
+    padded = np.full((1, CONTEXT, 3), np.nan)
+    padded[0, -min(steps, CONTEXT) :] = history[-CONTEXT:]
+    expected = forecaster.forecast_histories({"history": padded})["forecast"][0]
+    found = predict(ask, [history.tolist()]).json()["predictions"][0]["forecast"]
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_only_histories_may_have_another_number_of_steps():
+    shapes = {"history": (4, 1), "future_covariates": (6, 2)}
+    symbols = {name: keras.KerasTensor((None, *shape)) for name, shape in shapes.items()}
+    symbols["position"] = keras.KerasTensor((None,), "int32")
+    given = {"history": [[1.0]] * 4, "future_covariates": [[0.0, 0.0]] * 6, "position": 7}
+    missing = set(shapes)
+
+    def read(**changes):
+        body = json.dumps({"instances": [{**given, **changes}]}).encode()
+        return read_instances(body, symbols, 8, missing, pads=True)
+
+    assert read()["position"] == [7]
+    with pytest.raises(RequestError, match=r"must have 4 steps next to 'position'.* got 3"):
+        read(history=[[1.0]] * 3)  # of which step it would be the number is not known
+    with pytest.raises(RequestError, match=r"'future_covariates' .* shape \(6, 2\), got \(4, 2\)"):
+        read(future_covariates=[[0.0, 0.0]] * 4)  # without the steps to forecast
+
+
+def test_steps_csv_and_other_origins_are_what_a_request_asks_for(ask, forecaster, flights):
+    csv = flights[:100].to_csv()
+    headers = CSV | {"accept": "text/csv", "origin": "https://shop.example"}
+    answer = ask("POST", "/v1/forecast?prediction_length=9", content=csv, headers=headers)
+    assert answer.headers["content-type"].startswith("text/csv")
+    assert answer.headers["access-control-allow-origin"] == "https://shop.example"
+    found = pd.read_csv(io.StringIO(answer.text), parse_dates=["ds"])
+    expected = forecaster.predict(flights[:100], prediction_length=9)
+    pd.testing.assert_frame_equal(found, expected, check_dtype=False, rtol=1e-5)
+    answer = ask("POST", "/v1/forecast", content=csv, headers=CSV | {"origin": "https://a.org"})
+    assert "access-control-allow-origin" not in answer.headers
+    asked = {"origin": "https://shop.example", "access-control-request-method": "POST"}
+    asked["access-control-request-headers"] = "content-type"
+    assert ask("OPTIONS", "/v1/forecast", headers=asked).status_code == 200
+    for steps, message in [(0, "prediction_length"), (2000, "at most 1024, got 2000")]:
+        answer = ask("POST", f"/v1/forecast?prediction_length={steps}", content=csv, headers=CSV)
+        assert (answer.status_code, message in answer.json()["error"]) == (400, True)
+
+
+def test_the_routes_are_described(ask):
+    paths = ask("GET", "/openapi.json").json()["paths"]
+    names = [x["name"] for x in paths["/v1/forecast"]["post"]["parameters"]]
+    assert {"levels", "prediction_length", "id_column", "dayfirst"} <= set(names)
+    answer = paths["/v1/simulate"]["post"]["responses"]["200"]["content"]
+    assert {"paths", "faults"} <= answer["application/json"]["schema"]["properties"].keys()
+    assert "history" not in answer["application/json"]["schema"]["properties"]
+    assert "/v1/models/flights:predict" in paths
+
+
 def test_concurrent_requests_get_their_own_answers(ask, forecaster, histories):
     random.seed(0)
     parts = [histories[i : i + random.randint(1, 8)] for i in range(0, len(histories) - 8, 3)]
@@ -133,8 +194,9 @@ def test_status_metadata_and_health_are_there(ask):
 
 def test_the_settings_are_in_the_metadata(ask):
     found = ask("GET", "/v1/models/flights/metadata").json()["metadata"]["settings"]
-    expected = Settings(warm_up=False, hosts=["box.lan"], **LIMITS)
-    assert found == asdict(expected) | {"hosts": ["box.lan"]}
+    given = {"hosts": ["box.lan"], "allow_origin": ["https://shop.example"]}
+    expected = Settings(warm_up=False, **given, **LIMITS)
+    assert found == asdict(expected) | given
 
 
 def test_every_error_has_one_form(ask, app, monkeypatch, caplog):
@@ -236,7 +298,9 @@ def test_it_is_ready_once_the_model_is_compiled(forecaster, monkeypatch):
 
     answers = asyncio.run(run())
     assert [x.status_code for x in answers] == [503, 200, 200]
-    assert answers[0].json() == {"error": "the model is being compiled."}
+    text = "the model is being compiled: 0 programs are compiled."
+    assert answers[0].json() == {"error": text}
+    assert app.state.progress == "8 of 8 programs are compiled"
     # With its three channels, and for CSV files with other columns with one.
     assert sizes == [(size, channels) for channels in (3, 1) for size in (1, 8, 64, 256)]
     assert all(often)
@@ -420,7 +484,7 @@ def test_sample_paths_of_a_csv(ask, forecaster, flights):
     [
         ("num_paths=0", 400, "num_paths must be at least 1"),
         ("num_paths=x", 400, "num_paths must be an integer, got 'x'"),
-        ("paths=3", 400, "num_paths, seed, got 'paths'"),
+        ("paths=3", 400, "num_paths, seed, prediction_length, got 'paths'"),
         ("num_paths=999999", 413, "num_paths=999999 of 3 series is too large, at most"),
     ],
 )

@@ -118,9 +118,13 @@ def test_columns_cells_and_series_are_limited(frame):
     past = halves(frame)[0].drop(columns=["price", "kind"])
     forecaster = forecaster_of(past)
     header = ("date," + ",".join(f"x{i}" for i in range(40_000))).encode()
-    for body in (header, b"sep=,\n" + header, b"\r\n" + header, header.replace(b",", b"\t")):
-        with pytest.raises(RequestError, match="the CSV has 40001 columns, at most 1003 are read"):
+    message = "the CSV has 40001 columns, at most 1003 are read"
+    others = (header.replace(b",", sep) for sep in (b"\t", b" "))
+    for body in (header, b"sep=,\n" + header, b"\r\n" + header, *others):
+        with pytest.raises(RequestError, match=message):
             forecast_csv(forecaster, body)
+    with pytest.raises(RequestError, match=message):
+        forecast_csv(forecaster, b"a\nb\nc\nd\n" + header, read={"skip_rows": 4})
     body = past.to_csv(index=False).encode()
     for settings, message in (
         (Settings(max_series=1), "the CSV has 2 series, at most 1 are read"),
@@ -142,7 +146,7 @@ def test_columns_cells_and_series_are_limited(frame):
         ([("dayfirst", "yes")], "dayfirst must be true or false, got 'yes'"),
         ([("seed", "x")], "seed must be an integer, got 'x'"),
         ([("seed", "1"), ("seed", "2")], "seed is given twice"),
-        ([("exceeds", "5")], "the parameters are sep, .*, seed, got 'exceeds'"),
+        ([("exceeds", "5")], "the parameters are sep, .*, seed, prediction_length, got 'exceeds'"),
     ],
 )
 def test_parameters_are_checked(query, message):

@@ -107,5 +107,5 @@ def test_empty_vocabulary_is_refused(sentences, frequency):
 
 def test_missing_extra_is_named(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "tokenizers", None)
-    with pytest.raises(ImportError, match=r'pip install "kerastrans\[text\]"'):
+    with pytest.raises(ImportError, match=r'pip install "\.\[text\]"'):
         text.train_tokenizer(SENTENCES)

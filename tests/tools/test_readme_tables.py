@@ -16,11 +16,16 @@ ROOT = Path(__file__).parents[2]
     "page",
     [
         "README.md",
+        "docs/index.md",
+        "docs/parts.md",
+        "docs/how/heads.md",
         "docs/benchmarks.md",
         pytest.param("docs/comparison.md", marks=pytest.mark.slow),  # bootstraps every pair
         "docs/guide/choose-a-model.md",
+        "docs/guide/models.md",
         "docs/guide/ported-scripts.md",
         "docs/how/autoregressive.md",
+        "docs/speed.md",
     ],
 )
 def test_the_tables_are_those_of_the_results(page):

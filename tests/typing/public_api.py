@@ -41,7 +41,7 @@ forecaster.save(Path("folder"))
 forecaster.save_to_preset("folder", metrics=backtesting.score(frame).iloc[0], dataset="passengers")
 assert_type(Forecaster.load("folder"), Forecaster)
 assert_type(zoo.from_preset("hf://user/name", revision="main"), Forecaster)
-assert_type(kerastrans.from_pretrained("fracast_0", 12), Forecaster)
+assert_type(kerastrans.from_pretrained("kerastrans_zero_2", 12), Forecaster)
 assert_type(kerastrans.upload_preset("hf://user/name", "folder"), str)
 assert_type(kerastrans.__version__, str)
 kerastrans.select(data.read_csv("my.csv"), 24, time_limit=60)
@@ -64,7 +64,7 @@ kerastrans.transformer_decoder(x, None, num_heads=2, key_dim=4, ff_dim=16)
 # What is wrong is an error; `warn_unused_ignores` says so where it is not.
 forecaster.predict("my.csv")  # type: ignore[type-var]
 forecaster.fit(frame, epochs="ten")  # type: ignore[arg-type]
-kerastrans.from_pretrained("fracast_0", "twelve")  # type: ignore[arg-type]
+kerastrans.from_pretrained("kerastrans_zero_2", "twelve")  # type: ignore[arg-type]
 kerastrans.models.build_no_model  # type: ignore[attr-defined]  # noqa: B018
 kerastrans.build_transformer_model(24)  # type: ignore[call-arg, arg-type]
 backtesting.score("my.csv")  # type: ignore[arg-type]

@@ -4,8 +4,10 @@ import keras
 import numpy as np
 import pytest
 
+from kerastrans import Forecaster
 from kerastrans.utils import compilation
 from kerastrans.utils.compilation import compile_function
+from tests.helpers.frames import long_frame
 
 if keras.backend.backend() != "jax":
     pytest.skip("needs Keras to run on JAX", allow_module_level=True)
@@ -69,6 +71,16 @@ def test_the_shapes_of_a_service_are_compiled_once(called):
     product.call(100, 2)
     product.call(101, 1)
     assert called == [False] * 3 + [True]
+
+
+def test_a_program_with_all_optimisations_differs_in_the_last_digits_only():
+    """docs/doors.md says so: 1e-6 of the amplitude."""
+    frame = long_frame([60] * 32)
+    forecaster = Forecaster("nhits", 28, 7).fit(frame, epochs=0)
+    found = [forecaster.predict(frame)["nhits"] for _ in range(compilation.QUICK_CALLS + 2)]
+    assert all((x == found[0]).all() for x in found[: compilation.QUICK_CALLS])
+    assert (found[-1] == found[-2]).all()
+    assert np.abs(found[-1] - found[0]).max() < 1e-6 * frame.groupby("unique_id")["y"].std().min()
 
 
 def test_a_part_of_a_compiled_function_has_no_options():

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from kerastrans import zoo
-from kerastrans.layers.attention.projected_attention import ProjectedAttention
+from kerastrans.layers.attention.multi_head_attention import ProjectedAttention
 from kerastrans.utils.distribution import _LAYOUT, distribute
 
 TRAIN = """

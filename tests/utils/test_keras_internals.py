@@ -107,6 +107,13 @@ def test_one_step_of_stacked_cells_equals_the_layer(sizes):
         np.testing.assert_allclose(one, other, atol=1e-6)
 
 
+def test_the_config_of_a_loss_is_whole():
+    found = [keras_internals.config_of(keras.losses.Huber(delta=delta)) for delta in (1.0, 50.0)]
+    assert [config["delta"] for config in found] == [1.0, 50.0]
+    dense = layers.Dense(2)
+    assert keras_internals.config_of(dense) == dense.get_config()
+
+
 def test_error_identifies_a_file_with_code(tmp_path):
     model = keras.Sequential([keras.Input((3,)), layers.Lambda(lambda x: x + 1)])
     model.save(tmp_path / "code.keras")

@@ -86,8 +86,12 @@ def run_mutant(copy, mutant):
 
 
 def run_tests(copy, tests):
-    """Return the name of the first test that fails in a copy of the checkout, or None."""
-    command = [sys.executable, *PYTEST, "-m", "not slow", *tests]
+    """Return the name of the first test that fails in a copy of the checkout, or None.
+
+    Slow tests of a file run only if they are named, as "file::test".
+    """
+    quick = () if any("::" in test for test in tests) else ("-m", "not slow")
+    command = [sys.executable, *PYTEST, *quick, *tests]
     environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(
         command, cwd=copy, env=environment, capture_output=True, text=True, check=False

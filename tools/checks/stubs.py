@@ -1,4 +1,4 @@
-"""Write `__init__.pyi` for the packages whose names are imported on first use.
+"""Write what type checkers cannot see: names that are imported on first use, fields as arguments.
 
 python -m tools.checks.stubs
 """
@@ -7,6 +7,7 @@ import ast
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+RECIPE = ROOT / "kerastrans/forecasting/inference/recipe.py"
 
 
 def main():
@@ -16,7 +17,7 @@ def main():
 
 def stubs():
     """Dict of path -> text: what a type checker or an editor cannot see in `names_of`."""
-    found = {}
+    found = {RECIPE: _with_changes(RECIPE.read_text())}
     for path in sorted((ROOT / "kerastrans").rglob("__init__.py")):
         tree = ast.parse(path.read_text())
         is_models = path.parent.name == "models"
@@ -25,6 +26,15 @@ def stubs():
             package = ".".join(path.parent.relative_to(ROOT).parts)
             found[path.with_suffix(".pyi")] = _stub(package, homes, with_modules)
     return found
+
+
+def _with_changes(source):
+    """The module of `Training`, with its fields as the arguments of `fit`, `TrainingChanges`."""
+    classes = {x.name: x for x in ast.parse(source).body if isinstance(x, ast.ClassDef)}
+    typed = [x for x in classes["Training"].body if isinstance(x, ast.AnnAssign)]
+    lines, old = source.splitlines(), [x.lineno for x in classes["TrainingChanges"].body[1:]]
+    lines[old[0] - 1 : old[-1]] = [f"    {x.target.id}: {ast.unparse(x.annotation)}" for x in typed]
+    return "\n".join(lines) + "\n"
 
 
 def homes_of(tree):

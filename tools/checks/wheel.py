@@ -1,4 +1,4 @@
-"""Install a wheel in an environment of its own, outside of the checkout, and use it.
+"""Install a wheel with all files in an environment of its own, outside of the checkout; use it.
 
 python -m tools.checks.wheel dist/kerastrans-0.3.0-py3-none-any.whl
 
@@ -13,6 +13,7 @@ import sysconfig
 import tempfile
 import time
 import venv
+import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -29,8 +30,8 @@ assert len(rows) == 12 and (rows["nhits-lo-80"] < rows["nhits-hi-80"]).all()
     "published weights": """
 import kerastrans
 frame = kerastrans.datasets.load("nyc_departures")
-rows = kerastrans.from_pretrained("fracast_0", 24).predict(frame)
-assert len(rows) == 72 and rows["fracast_0"].notna().all()
+rows = kerastrans.from_pretrained("kerastrans_zero_2", 24).predict(frame)
+assert len(rows) == 72 and rows["kerastrans_zero_2"].notna().all()
 """,
 }
 OWN = """
@@ -39,13 +40,18 @@ times = pd.date_range("2024-01-01", periods=600, freq="h", name="date")
 shops = 50 + 20 * np.sin(np.arange(600)[:, None] * np.pi / 12 + [0, 2])
 pd.DataFrame(shops, times, ["north", "south"]).to_csv("my.csv")
 """
-FORECAST = "forecast fracast_0 my.csv --prediction-length 24 --output next.csv --plot next.png"
+NAME = "kerastrans_zero_2"
+FORECAST = f"forecast {NAME} my.csv --prediction-length 24 --output next.csv --plot next.png"
 COMMANDS = ("--help", "zoo", "presets", FORECAST, "demo")
 LESSON = "01_positional_encoding"
 
 
 def main():
     wheel = Path(sys.argv[1]).resolve()
+    listed = ["git", "ls-files", "kerastrans"]
+    tracked = subprocess.run(listed, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    if missing := sorted({*tracked.split()} - {*zipfile.ZipFile(wheel).namelist()}):
+        raise SystemExit(f"{wheel.name} lacks {', '.join(missing)}")
     with tempfile.TemporaryDirectory() as parent:
         python = _environment(Path(parent, "venv"), wheel)
         work = Path(parent, "work")
@@ -55,7 +61,8 @@ def main():
         for command in COMMANDS:
             _run(f"kerastrans {command}", [python.with_name("kerastrans"), *command.split()], work)
         header = (work / "next.csv").read_text().splitlines()[0]
-        assert header == "unique_id,ds,fracast_0,fracast_0-lo-80,fracast_0-hi-80", header
+        bounds = [f"{NAME}-{end}-{level}" for level in (80, 95) for end in ("lo", "hi")]
+        assert header == ",".join(["unique_id", "ds", NAME, *bounds]), header
         (work / f"{LESSON}.py").write_text((NOTEBOOKS / f"{LESSON}.py").read_text())
         _run(f"lesson {LESSON}", [python, f"{LESSON}.py"], work)
         (work / "program.py").write_text((ROOT / "tests" / "typing" / "public_api.py").read_text())

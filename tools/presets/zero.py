@@ -1,4 +1,4 @@
-"""Pretrain kerastrans-zero on made series, and write it into saved_models/kerastrans_zero.
+"""Pretrain version 1 of kerastrans-zero on made series; write its folder of weights.
 
     KERAS_BACKEND=jax python -m tools.presets.zero --minutes 60
 
@@ -40,7 +40,9 @@ def main():
     parser.add_argument("--windows", type=float, default=2e6, help="of the whole training")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--state", type=Path, default=ROOT / "build" / "zero")
-    parser.add_argument("--output", type=Path, default=ROOT / "saved_models" / "kerastrans_zero")
+    parser.add_argument(
+        "--output", type=Path, default=ROOT / "tests" / "fixtures" / "weights" / "kerastrans_zero"
+    )
     options = parser.parse_args()
     keras.utils.set_random_seed(options.seed)
     network = build_network(CONFIG)

@@ -13,7 +13,8 @@ PATH = Path(__file__).parents[2] / "docs" / "images" / "explanation.png"
 
 def main():
     frame = datasets.load("air_passengers")
-    forecaster = kerastrans.from_pretrained("kerastrans_zero_2", 12, verbose=False)
+    options = {"model_options": {"season": None}, "verbose": False}
+    forecaster = kerastrans.from_pretrained("kerastrans_zero_2", 12, **options)
     figure = plotting.plot_explanation(forecaster.explain(frame), frame, unit="thousands")
     figure.savefig(PATH, dpi=110)
 

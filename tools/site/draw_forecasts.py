@@ -1,6 +1,6 @@
 """Draw each architecture's forecast of the last three days of departures from Kennedy airport.
 
-    KERAS_BACKEND=jax python -m tools.site.draw_forecasts [names]  # docs/images/architectures/
+    KERAS_BACKEND=jax python -m tools.site.draw_forecasts [names, or --missing]
 
 Small sizes, three epochs, nothing tuned: what the forecast looks like, not how good it can be.
 """
@@ -22,12 +22,19 @@ def main(names):
     matplotlib.use("svg")
     matplotlib.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "kerastrans"})
     flights = datasets.load("nyc_departures")
-    for name in names or zoo.names():
+    for name in drawn(names, "forecast"):
         rows = forecast(name, flights)
         figure = plotting.plot_fan(rows, flights, series=["JFK"], unit="flights/h")
         figure.set_size_inches(7, 2.8)
         figure.savefig(FOLDER / f"{name}-forecast.svg", metadata={"Date": None})
         print(f"drew {name}", flush=True)
+
+
+def drawn(names, picture):
+    """The names given, or all; "--missing" stands for those without a picture of this kind."""
+    if names == ["--missing"]:
+        return [x for x in zoo.names() if not (FOLDER / f"{x}-{picture}.svg").exists()]
+    return names or zoo.names()
 
 
 def forecast(name, flights):

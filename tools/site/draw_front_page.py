@@ -13,7 +13,7 @@ PATH = Path(__file__).parents[2] / "docs" / "images" / "forecast.png"
 
 def forecast_of(flights):
     """Return the forecast that is drawn: no airport has fewer than 0 departures."""
-    options = {"model_options": {"season": 24}, "bounds": (0, None), "verbose": False}
+    options = {"bounds": (0, None), "verbose": False}
     return kerastrans.from_pretrained("kerastrans_zero_2", 24, **options).predict(flights)
 
 

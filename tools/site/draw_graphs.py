@@ -1,6 +1,6 @@
 """Draw each architecture from its own Keras graph, from top to bottom, as SVG.
 
-    KERAS_BACKEND=jax python -m tools.site.draw_graphs [names]  # docs/images/architectures/
+    KERAS_BACKEND=jax python -m tools.site.draw_graphs [names, or --missing]
 
 What only moves values about (reshape, transpose, slices) and dropout are left out, and of blocks
 that repeat one is drawn: everything that counts blocks, layers or stacks is 1.
@@ -13,7 +13,7 @@ from kerastrans import zoo
 from kerastrans.decoding.graph import inputs_of
 from kerastrans.heads import Head
 from kerastrans.utils.keras_internals import calls, op_name
-from tools.site.draw_forecasts import CONTEXT, FOLDER, HORIZON, SIZES
+from tools.site.draw_forecasts import CONTEXT, FOLDER, HORIZON, SIZES, drawn
 from tools.site.graph_svg import draw
 
 CHANNELS = 3
@@ -27,7 +27,7 @@ HIDDEN = {
 
 
 def main(names):
-    for name in names or zoo.names():
+    for name in drawn(names, "graph"):
         boxes, arrows = graph(build(name))
         title = zoo.info(name).title
         (FOLDER / f"{name}-graph.svg").write_text(draw(boxes, arrows, f"Graph of {title}"))

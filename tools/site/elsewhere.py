@@ -10,6 +10,7 @@ from tools.site import catalogs
 
 ROOT = Path(__file__).parents[2]
 PAGES = {
+    "ARCHITECTURE.md": "architecture.md",
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
     "benchmarks/README.md": "benchmarks/protocol.md",

@@ -127,6 +127,7 @@ def overview_row(entry):
     return {
         "architecture": f"[{entry.title}]({entry.name}.md)",
         "name": f"`{entry.name}`",
+        "tier": entry.tier,
         "idea": entry.summary,
         "paper": f"{entry.source}, {entry.year}",
         "channels": "mixed" if entry.mixes_channels else "apart",

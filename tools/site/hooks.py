@@ -19,15 +19,26 @@ from tools.site import (
     scripts,
 )
 
+_TEXTS = {}
+
 
 def on_config(config):
     """Name the pages that are made in the navigation."""
-    sections = {title: pages for entry in config.nav for title, pages in entry.items()}
+    sections = dict(_sections(config.nav))
     sections["Architectures"] += architectures.navigation()
     sections["Lessons"] += lessons.navigation() + languages.navigation()
     sections["Examples"] += scripts.navigation()
-    sections["Reference"] += api.navigation()
+    sections["Functions and classes"] += api.navigation()
     return config
+
+
+def _sections(entries):
+    """Yield the title and the list of entries of each section of the navigation, however deep."""
+    for entry in entries:
+        for title, pages in entry.items() if isinstance(entry, dict) else ():
+            if isinstance(pages, list):
+                yield title, pages
+                yield from _sections(pages)
 
 
 def on_nav(nav, **_):
@@ -48,6 +59,7 @@ def on_page_markdown(markdown, page, config, files):
     """Complete an architecture's page, and have every link lead to a page or file of the site."""
     markdown = architectures.completed(page.file.src_uri, markdown)
     markdown = languages.with_switch(page.file.src_uri, markdown)
+    _TEXTS[page.file.src_uri] = markdown
     return elsewhere.relinked(page.file.src_uri, markdown, files, config)
 
 
@@ -69,5 +81,5 @@ def on_post_page(output, page, **_):
 
 def on_post_build(config):
     """Write llms.txt beside the site, and put the runtime of the explorer into it."""
-    llms.write(config)
+    llms.write(config, _TEXTS)
     runtime.copy(config)

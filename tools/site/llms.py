@@ -1,4 +1,4 @@
-"""llms.txt: what the package is and where each page is, for programs that read documentation."""
+"""llms.txt and llms-full.txt: where each page is, and all pages, for programs that read them."""
 
 import re
 from html import unescape
@@ -15,14 +15,21 @@ The paths are relative to the address of this file.
 """
 
 
-def write(config):
-    """Write the file, by the navigation and the first sentence of each page."""
+def write(config, texts):
+    """Write both files, by the navigation: the first sentence of each page, and its whole text.
+
+    Args:
+        config: Configuration of MkDocs.
+        texts: Dict of each page's place in docs/ -> its text in Markdown.
+    """
     lines = [ABOUT.format(name=config.site_name, description=config.site_description)]
     for entry in config.nav:
         for section, entries in entry.items():
             lines += [f"## {section}", ""]
             lines += [line(config, uri) for uri in pages_of(entries)] + [""]
     Path(config.site_dir, "llms.txt").write_text("\n".join(lines), "utf-8")
+    whole = [texts[uri] for uri in pages_of(config.nav) if not uri.startswith("api/")]
+    Path(config.site_dir, "llms-full.txt").write_text("\n\n".join(whole), "utf-8")
 
 
 def pages_of(entries):

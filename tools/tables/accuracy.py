@@ -1,6 +1,5 @@
 """The tables of how accurate forecasts are, from benchmarks/results, for readme.py."""
 
-import itertools
 import json
 
 import numpy as np
@@ -10,7 +9,7 @@ from benchmarks.accuracy import example_scripts, long_horizon_report, tasks_repo
 from benchmarks.accuracy.task_list import TASKS, TRANSFORMER_TASKS
 from benchmarks.common import HERE, RESULTS
 from kerastrans import presets, zoo
-from kerastrans.evaluation.significance.model_sets import bootstrap_interval
+from kerastrans.evaluation.significance.model_sets import geometric_mean_interval
 
 BASELINES = ("seasonal_naive", "last_value")
 SETS = {
@@ -213,12 +212,7 @@ def trained():
 TRAINED = {  # the models of the table of tasks, and how they came to their forecasts
     "auto": "`Forecaster(prediction_length=...).fit(frame)`, once, at most 5 minutes",
     "select": "`select(frame, ...)`, once, 15 minutes",
-    "kerastrans_zero": "`from_pretrained`, 89 thousand weights, no training",
-    "kerastrans_zero+covariates": "the same with `future=...`",
     "kerastrans_zero_2": "`from_pretrained`, 89 thousand weights, no training",
-    "kerastrans_zero_2+covariates": "the same with `future=...`",
-    "kerastrans_zero_2+season": "the same with the option `season`",
-    "kerastrans_zero_2+season+covariates": "the same with both",
     "PatchTST": "again for every window, up to two hours each",
     "TFT": "again for every window, up to two hours each",
     "DeepAR": "again for every window, up to two hours each",
@@ -235,10 +229,11 @@ def tasks():
     rows = pd.concat([tasks_report.as_published(ours, published), published])
     rows = rows[rows.task.map(lambda name: TASKS[name].benchmark == "fev-bench")]
     rows = rows.groupby(["metric", "model", "task"]).value.first().unstack("task")
-    zeros = "kerastrans_zero", "kerastrans_zero_2", "kerastrans_zero_2+season"
-    for metric, name in itertools.product(("mase", "sql"), zeros):
-        key = metric, f"{name}+covariates"  # the other tasks have none
-        rows.loc[key] = rows.loc[key].fillna(rows.loc[metric, name])
+    for metric in ("mase", "sql"):  # the covariates of the tasks that have some
+        zero = rows.loc[metric, "kerastrans_zero_2+covariates"]
+        rows.loc[(metric, "kerastrans_zero_2"), :] = zero.fillna(
+            rows.loc[metric, "kerastrans_zero_2"]
+        )
 
     mase, sql = (rows.loc[metric].loc[list(TRAINED)] for metric in ("mase", "sql"))
     naive = {metric: rows.loc[metric].loc["seasonal_naive"] for metric in ("mase", "sql")}
@@ -261,7 +256,7 @@ def tasks():
 def fev_tasks():
     """Scores of kerastrans-zero 2 by `fev` and in our table."""
     table = pd.read_csv(RESULTS / "fev_tasks.csv", dtype=str)
-    table = table[table["model"] == "kerastrans_zero_2+season"]
+    table = table[table["model"] == "kerastrans_zero_2"]
     columns = {"task": "task"}
     for metric in ("mase", "sql"):
         columns[f"{metric}_fev"] = f"{metric.upper()} by fev"
@@ -271,14 +266,14 @@ def fev_tasks():
 
 
 def _below(ratios):
-    """By how much the geometric mean is below 1, with its bootstrap interval over the tasks."""
-    mean, low, high = bootstrap_interval(ratios)
+    """By how much the geometric mean is below 1, with its interval over the tasks."""
+    mean, low, high = geometric_mean_interval(ratios)
     return f"{1 - mean:.1%} ({1 - high:.0%} to {1 - low:.0%})"
 
 
 def _beside(ratios):
-    """By how much the geometric mean is above 1, with its bootstrap interval over the tasks."""
-    mean, low, high = bootstrap_interval(ratios)
+    """By how much the geometric mean is above 1, with its interval over the tasks."""
+    mean, low, high = geometric_mean_interval(ratios)
     return f"{mean - 1:+.1%} ({low - 1:+.0%} to {high - 1:+.0%})"
 
 

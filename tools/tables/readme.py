@@ -1,21 +1,22 @@
-"""Fill the tables of README.md and of pages in docs/, between their comments.
+"""Fill the tables of README.md and of pages in docs/, between their comments, and their counts.
 
-python -m tools.tables.readme
+python -m tools.tables.readme [pages]
 """
 
 import re
+import sys
 from functools import partial
 from pathlib import Path
 
 from benchmarks.accuracy import changed, coverage_report, fair_report
 from benchmarks.common import markdown
-from tools.tables import accuracy, measured, speed
+from tools.tables import accuracy, measured, names, speed
 
 ROOT = Path(__file__).parents[2]
 
 
 def main():
-    for page in tables():
+    for page in sys.argv[1:] or tables():
         path = ROOT / page
         path.write_text(filled(page))
 
@@ -24,6 +25,10 @@ def tables():
     """The functions that make each page's tables, by the names in its comments."""
     return {
         "README.md": {"measured": measured.measured},
+        "docs/index.md": {},
+        "docs/parts.md": {},
+        "docs/how/heads.md": {"heads": names.heads},
+        "docs/guide/models.md": {"kinds": names.kinds},
         "docs/guide/choose-a-model.md": {
             "tasks": accuracy.tasks,
             "transformer_summary": accuracy.transformer_summary,
@@ -66,10 +71,13 @@ def tables():
             "presets": accuracy.trained,
             "translation": accuracy.translation,
             "latency": speed.latency,
+        },
+        "docs/speed.md": {
             "training": speed.training,
             "default_sizes": speed.default_sizes,
             "paper_sizes": speed.paper_sizes,
             "decoding": speed.decoding,
+            "prompts": speed.prompts,
             "sampling": speed.sampling,
             "generation_parts": speed.generation_parts,
             "runtimes": speed.runtimes,
@@ -85,8 +93,9 @@ def tables():
 
 
 def filled(page):
-    """The text of a page with its tables made again."""
+    """The text of a page with its tables and the number of architectures made again."""
     text = (ROOT / page).read_text()
+    text = re.sub(r"\d+ architectures and \d+ baselines", names.count(), text)
     for tag, table in tables()[page].items():
         marked = f"<!-- {tag} -->\n{markdown(table())}\n<!-- /{tag} -->"
         text, count = re.subn(

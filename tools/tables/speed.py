@@ -216,6 +216,16 @@ def decoding():
     return table.reset_index()
 
 
+def prompts():
+    """Tokens per second of a decoder-only model and of GPT-2, and the time of the first call."""
+    rows = pd.read_csv(RESULTS / "prompts.csv")
+    table = rows[["model", "backend", "batch"]].copy()
+    table["tokens per second"] = [f"{x:,}" for x in rows.tokens_per_second]
+    table["one call"] = [f"{x / 1e3:.2f} s" for x in rows.milliseconds]
+    table["first call"] = [f"{x:.1f} s" for x in rows.first_call_seconds]
+    return table
+
+
 def generation_parts():
     """Milliseconds of the encoder and of the loop that follows, and of the encoder's products."""
     rows = pd.read_csv(RESULTS / "generation_parts.csv")

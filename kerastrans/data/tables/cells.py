@@ -13,6 +13,7 @@ from kerastrans.data.parquet import read_partition
 from kerastrans.data.tables.numbers import MISSING
 from kerastrans.utils.validation import import_extra, list_names
 
+ROW_NAMES = "row.names"  # name of a first column that the header leaves out, as R writes it
 EXCEL = (".xlsx", ".xlsm", ".xls", ".ods")
 _BLANK_LINES = re.compile(rb"(?<=\n)[ \t]+(?=\r?(?:\n|\Z))")
 
@@ -23,7 +24,7 @@ class TextColumns:
 
     Attributes:
         digits: Set of those that look like numbers but are not, such as the id "007".
-        others: Set of those whose words for missing values are text, such as "NA".
+        others: Set of those whose words for missing values are text, such as the id "NA".
     """
 
     digits: set
@@ -56,6 +57,8 @@ def read_cells(data, layout, texts, decimal, faults, in_parts=False):
     options = {"sep": layout.sep, "decimal": decimal or ".", "skiprows": layout.skipped}
     options |= {"na_values": missing, "keep_default_na": False, "dtype": types}
     options |= {"index_col": False, "skip_blank_lines": False, "low_memory": in_parts}
+    if names[0] == ROW_NAMES:
+        options |= {"names": names, "header": 0}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
@@ -142,17 +145,18 @@ def clean(table, faults):
     return table
 
 
-def read_typed(file, suffix, sheet, faults):
+def read_typed(file, suffix, options, faults):
     """Return the cells of a Parquet or Excel file, whose columns may have types.
 
     Args:
         file: Path, or open binary file.
         suffix: Suffix of the file's name.
-        sheet: Name of the sheet of an Excel file; None for the only one.
+        options: `Options`, with the sheet of an Excel file, or None for the only one.
         faults: `Faults`.
     """
     if suffix in EXCEL:
-        return clean(_with_header(_read_sheet(file, sheet, faults)), faults)
+        cells = _read_sheet(file, options.sheet, faults)
+        return clean(_with_header(cells, options.skip_rows), faults)
     table = read_partition(file)
     if not isinstance(table.index, pd.RangeIndex):  # a frame that pandas wrote
         table = table.reset_index()
@@ -161,9 +165,10 @@ def read_typed(file, suffix, sheet, faults):
     return clean(table, faults)
 
 
-def _with_header(cells):
+def _with_header(cells, skipped):
     """Return cells with the first row that is not empty as names of the columns."""
     cells.index += 1  # numbers of the rows
+    cells = cells.iloc[skipped:]
     first = int(cells.notna().any(axis=1).to_numpy().argmax()) if len(cells) else 0
     header = cells.iloc[first].fillna("") if len(cells) else cells.columns
     return (

@@ -1,10 +1,11 @@
 """Numbers in text: decimal and thousands signs, inferred and read strictly."""
 
+import numpy as np
 import pandas as pd
 
-# Words for missing values. They are text in columns of text: "NA" is Namibia.
+# Words for missing values, but not among ids: "NA" is Namibia.
 MISSING = (
-    "",
+    *("", "?", "-", "--", "."),
     *("NA", "N/A", "n/a", "<NA>", "#N/A", "NaN", "nan", "-nan", "NULL", "null", "None", "none"),
 )
 _SPACES = " \u00a0\u202f"
@@ -12,6 +13,7 @@ _QUOTES = "'\u2019"
 OTHER = {".": ",", ",": "."}
 _EXPONENT = r"(?:[eE][+-]?[0-9]+)?"
 _SIGN = r"[+\-\u2212]?"
+MIN_CODES = 3  # number of equal values that can be a code for missing ones
 
 
 def _grouped(sign, least=1):
@@ -46,6 +48,15 @@ def _valid(decimal):
     return rf"{_SIGN}(?:(?:{groups}|[0-9]+)(?:[{decimal}][0-9]*)?|[{decimal}][0-9]+){_EXPONENT}"
 
 
+def _without_units(cells):
+    """Return text without blanks, signs of a currency before or after it, and percent signs."""
+    cells = cells.str.strip()
+    if cells.str.contains("[$€£¥%]").any():
+        cells = cells.str.replace(rf"^({_SIGN})\s*[$€£¥]\s*", r"\1", regex=True)
+        cells = cells.str.replace(r"\s*[$€£¥%]$", "", regex=True)
+    return cells
+
+
 def _count_certain(cells):
     """Return the number of cells that only one decimal sign explains, a dict by the sign."""
     return {sign: int(cells.str.fullmatch(_certain(sign)).sum()) for sign in OTHER}
@@ -53,7 +64,7 @@ def _count_certain(cells):
 
 def certain_decimal(cells):
     """Return the decimal sign of most of some cells, a list of str; None if each can be either."""
-    counts = _count_certain(pd.Series(cells, dtype="str").str.strip())
+    counts = _count_certain(_without_units(pd.Series(cells, dtype="str")))
     return max(counts, key=counts.get) if any(counts.values()) else None
 
 
@@ -69,7 +80,7 @@ def infer_decimal(columns, sep, expected, faults):
     counts = dict.fromkeys(OTHER, 0)
     unclear = {}
     for column in columns:
-        cells = column.dropna().str.strip()
+        cells = _without_units(column.dropna())
         for sign, count in _count_certain(cells).items():
             counts[sign] += count
             found = cells[cells.str.fullmatch(_either(sign)).fillna(False).astype(bool)]
@@ -105,7 +116,7 @@ def to_numbers(cells, decimal):
         >>> to_numbers(pd.Series(["1.234,5", "12.3", "NA"]), ",")[0].tolist()
         [1234.5, nan, nan]
     """
-    texts = cells.astype("str").str.strip()
+    texts = _without_units(cells.astype("str"))
     is_missing = texts.isna() | texts.isin(MISSING)
     is_number = texts.str.fullmatch(_valid(decimal)).fillna(False).astype(bool)
     is_infinite = texts.str.lower().str.fullmatch(r"[+-]?inf(?:inity)?").fillna(False).astype(bool)
@@ -115,3 +126,34 @@ def to_numbers(cells, decimal):
         plain = plain.str.replace("\u2212", "-").str.replace(decimal, ".", regex=False)
     numbers = pd.to_numeric(plain, errors="coerce").astype("float64")
     return numbers, ~(is_missing | is_number | is_infinite).to_numpy()
+
+
+def find_codes(frame):
+    """Return the columns of numbers with a likely code for missing values, such as -200 or 9999.
+
+    A code is a negative number, or one of nines, that occurs several times as the least or the
+    greatest value, farther from all others than these are from each other and from 0.
+
+    Args:
+        frame: DataFrame of numbers.
+
+    Returns:
+        List of the name of a column, the code, its count, and the range of the other values.
+
+    Example:
+        >>> find_codes(pd.DataFrame({"co": [2.0, -200, 1, -200, 3, -200], "load": [99, 98] * 3}))
+        [('co', -200.0, 3, (1.0, 3.0))]
+    """
+    found = []
+    for least, code in ((True, frame.min()), (False, frame.max())):
+        is_code = (code < 0) & (code % 1 == 0) if least else code.isin(10.0 ** np.arange(2, 8) - 1)
+        for name in code.index[is_code.to_numpy(bool, na_value=False)]:
+            others = frame[name][frame[name] != code[name]].dropna()
+            count = int((frame[name] == code[name]).sum())
+            if count < MIN_CODES or others.empty:
+                continue
+            low, high = float(others.min()), float(others.max())
+            distance = low - code[name] if least else code[name] - high
+            if distance > max(high - low, abs(low), abs(high)):
+                found.append((name, float(code[name]), count, (low, high)))
+    return found

@@ -4,9 +4,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import IO, Any
 
+import numpy as np
 import pandas as pd
 
 from kerastrans.data.frames import ID, TARGET, TIME
+from kerastrans.data.tables.cells import ROW_NAMES
 from kerastrans.data.tables.table import Options, Table
 from kerastrans.data.tables.times import (
     MIN_ROWS,
@@ -17,7 +19,8 @@ from kerastrans.data.tables.times import (
     read_dates,
     to_timezone,
 )
-from kerastrans.data.time.date_formats import describe_format
+from kerastrans.data.time.clock import Clock
+from kerastrans.data.time.date_formats import describe_format, is_text
 from kerastrans.data.time.frequency import offset_of
 from kerastrans.utils.types import Columns, PathLike
 from kerastrans.utils.validation import list_names, quote, suggest
@@ -25,7 +28,8 @@ from kerastrans.utils.validation import list_names, quote, suggest
 __all__ = ["read_csv", "read_numbers", "read_static", "read_table", "reading_of"]
 
 READ_AS = "read_as"  # key of a frame's attrs
-_SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+_SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "blanks"}
+MAX_SHOWN = 8  # number of categories that are named
 
 
 @dataclass(frozen=True)
@@ -36,7 +40,11 @@ class Reading:
         sep: Separator of the columns; None for Parquet and Excel.
         decimal: Decimal sign; None if no cell has one.
         encoding: Encoding of the text.
-        date_column: Name of the date column.
+        date_column: Name of the date column, or names separated by commas.
+        id_column: Names of the columns that identify the series, likewise; None if "unique_id".
+        target: Name of the column of values; None if "y", or if all columns are.
+        missing: Words and numbers that mean a missing value.
+        exclude: Names of the columns that were left out.
         date_format: Format of the dates, see `kerastrans.data.time.dates.parse_dates`.
         timezone: Time zone of the time stamps, or None.
         freq: Frequency of the time stamps; None if it is not known.
@@ -46,6 +54,10 @@ class Reading:
     decimal: str | None = None
     encoding: str | None = None
     date_column: str | None = None
+    id_column: str | None = None
+    target: str | None = None
+    missing: list | None = None
+    exclude: list | None = None
     date_format: str | None = None
     timezone: str | None = None
     freq: str | None = None
@@ -55,10 +67,14 @@ class Reading:
         parts = [
             self.sep and f"{_SEPARATORS.get(self.sep, repr(self.sep))} between columns",
             self.decimal and f"decimal {'comma' if self.decimal == ',' else 'point'}",
+            self.id_column and f"series by {self.id_column!r}",
+            self.target and f"values in {self.target!r}",
             self.date_column and f"dates in {self.date_column!r}",
             self.date_format and describe_format(self.date_format),
             self.freq and f"frequency {self.freq}",
             self.timezone,
+            self.missing and f"{', '.join(self.missing)} for missing values",
+            self.exclude and f"without {', '.join(map(repr, self.exclude))}",
             self.encoding if self.encoding not in (None, "utf-8", "utf-8-sig") else None,
         ]
         return "read as: " + ", ".join(filter(None, parts))
@@ -82,12 +98,17 @@ def reading_of(frame):
 def read_table(
     path: PathLike | IO[Any],
     *,
-    date_column: str | None = None,
+    id_column: Columns | None = None,
+    target: str | None = None,
+    date_column: Columns | None = None,
     date_format: str | None = None,
     dayfirst: bool | None = None,
     timezone: str | None = None,
     columns: Columns | None = None,
     covariates: Columns = (),
+    exclude: Columns | None = None,
+    missing: Columns | None = None,
+    skip_rows: int = 0,
     freq: str | None = None,
     sep: str | None = None,
     decimal: str | None = None,
@@ -98,20 +119,31 @@ def read_table(
 ) -> pd.DataFrame:
     r"""Read a CSV, Parquet or Excel file into a long or wide frame, as `Forecaster` takes it.
 
-    A file with a column "unique_id" is long: it has the columns "unique_id", "ds" and "y", in any
-    case, and one column per covariate. Any other file is wide: it has a date column and one column
-    per channel. Empty cells are missing values. Steps may be missing, and rows may be in any order.
-    A first column without a name whose whole numbers rise, as pandas writes its index, is left out.
+    A file with a column "unique_id", in any case, or with `id_column` is long: it has a column of
+    ids, one of dates, one of values, called "y" or `target`, and one column per covariate. Any
+    other file is wide: it has a date column and one column per channel, or one that is `target`.
+    Steps may be missing, and rows may be in any order. A first column of row names, and a last row
+    of totals, are left out.
+
+    Empty cells, and those with "?", "-", ".", "NA", "n/a", "NaN" or "null", are missing values. A
+    covariate with text is categorical if it has at most 50 different values, and at most 20
+    different numbers among them. Numbers may have groups of digits, a percent sign, or the sign of
+    a currency. A time of 24:00 is the end of its day.
 
     What is not given is inferred from all rows. A file that can be read in two ways is refused.
-    The attrs of the frame have the key "read_as", a dict of what was inferred, which
+    The attrs of the frame have the key "read_as", a dict of what was inferred or given, which
     `Forecaster.fit` stores.
 
     Args:
         path: Path of the file, which may be compressed, or an open file.
+        id_column: Name of the column that identifies the series, or names of several: a list, or
+            a str with commas. By default it is "unique_id".
+        target: Name of the column of values. By default it is "y" in a long file, and in a wide
+            file all columns are channels.
         date_column: Name of the date column. By default it is "ds" in a long file, and in a wide
             file the column called "date", "ds", "datetime", "timestamp" or "time", in any case, or
-            otherwise the only column with dates.
+            otherwise the only column with dates. Names of several columns are a date and its hour
+            or time, or year, month, day, hour, minute.
         date_format: Format of the dates, as for `datetime.strptime`; "s", "ms", "us" or "ns" for
             numbers that count these units since 1970; "excel" for days since the end of 1899.
         dayfirst: bool, whether 03/04/2024 is the third of April.
@@ -119,6 +151,9 @@ def read_table(
             offset from UTC are converted to it.
         columns: List of the channels to keep, or of the covariates of a long file; None for all.
         covariates: List of additional columns to keep, which may be text.
+        exclude: Names of columns to leave out.
+        missing: Words and numbers that mean a missing value, such as ["-200"].
+        skip_rows: int, number of lines before the header.
         freq: str, pandas frequency, if it cannot be inferred from the time stamps.
         sep: str, separator of the columns: ",", ";", a tab ("tab") or another character.
         decimal: str, decimal sign, "." or ",". The other one may separate thousands.
@@ -154,20 +189,29 @@ def read_table(
     like = Reading() if like is None else Reading(**like)
     zone = timezone or like.timezone
     check_timezone(zone)
-    options = Options(sep, decimal, encoding, sheet, date_column)
-    table = Table.open(path, options, like, covariates)
-    faults, is_long = table.faults, table.is_long
+    given = skip_rows, missing, exclude, date_column, id_column, target
+    table = Table.open(path, Options(sep, decimal, encoding, sheet, *given), like)
+    faults, is_long, roles = table.faults, table.is_long, table.roles
     keys = [ID, table.date_column] if is_long else [table.date_column]
     required = [TARGET] if is_long and with_values else []
+    if not is_long and target is not None and columns is not None:
+        faults.stop("give target or columns: the columns of a wide table are targets.")
+    if not is_long and roles.target is not None and columns is None:
+        columns = [roles.target]
     kept = _select_columns(table.cells, keys, columns, [*required, *covariates], faults)
     texts = [c for c in kept if c != TARGET] if is_long else covariates
     cells = table.cells[table.date_column]
     frame, decimal = table.values(kept, texts)
     ids, codes = table.ids() if is_long else (None, 0)
+    if id_column is not None and with_values and len(ids) > 1 and ids.is_unique:
+        faults.stop(
+            f"column {','.join(roles.ids)!r} is different in each row: give the column that "
+            "is the same in all rows of a series as id_column."
+        )
     formats = date_format, dayfirst, like.date_format
     date_format, times = read_dates(cells, *formats, zone, faults)
     times = to_timezone(times, codes, zone, faults)
-    check_stamps(times, ids, codes, faults)
+    check_stamps(times, ids, codes, table)
     if not is_long and not faults.messages:
         freq = check_grid(times, freq, like.freq, faults)
     faults.check()
@@ -180,31 +224,80 @@ def read_table(
             frame = frame.sort_index()
         if len(frame) >= MIN_ROWS:
             frame.index = pd.DatetimeIndex(frame.index, freq="infer")
-    found = table.date_column, date_format, zone, freq
-    frame.attrs[READ_AS] = Reading(table.sep, decimal, table.encoding, *found).to_dict()
+    names = ",".join(roles.ids)
+    found = {
+        "date_column": table.date_column,
+        "id_column": names if names.lower() not in ("", ID) else None,
+        "target": roles.target if roles.target != TARGET else None,
+        "missing": list(table.missing) or None,
+        "exclude": list(roles.excluded) or None,
+        "date_format": date_format,
+        "timezone": zone,
+        "freq": freq,
+    }
+    reading = Reading(table.sep, decimal, table.encoding, **found)
+    frame.attrs[READ_AS] = reading.to_dict()
     return frame
+
+
+def size_of(frame, covariates=()):
+    """Return a line with the size of a frame of `read_table`, its gaps and its categories.
+
+    Args:
+        frame: Long or wide DataFrame.
+        covariates: Names of the columns of a wide frame that are not channels.
+
+    Example:
+        >>> size_of(pd.DataFrame({"load": [1.0, None]}, pd.date_range("2024-01-01", periods=2)))
+        'wide, 1 series, 2 rows, 1 value missing'
+    """
+    is_long = ID in frame.columns
+    values = frame[[TARGET]] if is_long else frame.drop(columns=list(covariates))
+    codes = pd.factorize(frame[ID])[0] if is_long else np.zeros(len(frame), int)
+    num_series = codes.max(initial=-1) + 1 if is_long else values.shape[1]
+    missing = int(values.isna().to_numpy().sum())
+    parts = ["long" if is_long else "wide", f"{num_series} series", f"{len(frame):,} rows"]
+    parts += [f"{missing:,} value{'s' * (missing != 1)} missing"] if missing else []
+    if gaps := _num_missing_steps(frame, codes):
+        parts.append(f"{gaps:,} step{'s' * (gaps != 1)} without a row")
+    for name in frame.columns.difference([ID, *values.columns]):
+        if is_text(frame[name]):
+            texts = sorted(frame[name].dropna().unique())
+            more = " ..." if len(texts) > MAX_SHOWN else ""
+            shown = ", ".join(texts[:MAX_SHOWN])
+            parts.append(f"{name}: {len(texts)} categories {shown}{more}")
+    return ", ".join(parts)
+
+
+def _num_missing_steps(frame, codes):
+    """Return the number of steps between the first and the last of each series without a row."""
+    freq = frame.attrs[READ_AS].get("freq") if READ_AS in frame.attrs else None
+    if freq is None:
+        return 0
+    times = pd.DatetimeIndex(frame.get(TIME, frame.index))
+    numbers, _ = Clock.of(times.sort_values(), freq).numbers(times)
+    spans = pd.Series(numbers).groupby(codes)
+    return int((spans.max() - spans.min() + 1 - spans.count()).sum())
 
 
 read_csv = read_table
 
 
-def read_static(path, *, sep=None, decimal=None, encoding=None, sheet=None, like=None):
-    r"""Read a table of static covariates, with the column "unique_id" and one row per series.
+def read_static(path, *, like=None, **options):
+    r"""Read a table of static covariates, with a column of ids and one row per series.
 
     Args:
         path: Path of the file, or an open file.
-        sep: See `read_table`; so are the other arguments.
-        decimal: Decimal sign.
-        encoding: Encoding of the text.
-        sheet: Name of the sheet.
-        like: Dict of how a related file was read.
+        like: Dict of how a related file was read, whose `id_column` may be that of this one.
+        **options: `exclude`, `missing`, `sep`, `decimal`, `encoding` and `sheet`, see `read_table`;
+            columns to leave out need not exist.
 
     Returns:
         DataFrame with ids as text, and numbers or text in the other columns.
 
     Raises:
         FileNotFoundError: If the file does not exist.
-        ValueError: If the file has faults, no column "unique_id", or two rows of one series.
+        ValueError: If the file has faults, no column of ids, or two rows of one series.
 
     Example:
         >>> import io
@@ -212,10 +305,11 @@ def read_static(path, *, sep=None, decimal=None, encoding=None, sheet=None, like
         ['001']
     """
     like = Reading() if like is None else Reading(**like)
-    table = Table.open(path, Options(sep, decimal, encoding, sheet), like)
+    table = Table.open(path, Options(**options), like, has_dates=False)
     if not table.is_long:
         names = list_names(table.cells.columns)
-        table.faults.stop(f"has no column {ID!r}; its columns are {names}.")
+        expected = like.id_column or ID
+        table.faults.stop(f"has no column {expected!r}; its columns are {names}.")
     names = _value_columns(table.cells, [ID])
     frame, _ = table.values(names, names)
     ids, _ = table.ids()
@@ -227,15 +321,12 @@ def read_static(path, *, sep=None, decimal=None, encoding=None, sheet=None, like
     return frame.reset_index(drop=True)
 
 
-def read_numbers(path, *, sep=None, decimal=None, encoding=None, sheet=None):
+def read_numbers(path, **options):
     r"""Read a table of numbers without dates, one row per step.
 
     Args:
         path: Path of the file, or an open file.
-        sep: See `read_table`; so are the other arguments.
-        decimal: Decimal sign.
-        encoding: Encoding of the text.
-        sheet: Name of the sheet.
+        **options: See `read_static`.
 
     Returns:
         DataFrame of float64.
@@ -249,7 +340,7 @@ def read_numbers(path, *, sep=None, decimal=None, encoding=None, sheet=None):
         >>> read_numbers(io.StringIO("a;b\n1,5;2\n"))["a"].tolist()
         [1.5]
     """
-    table = Table.open(path, Options(sep, decimal, encoding, sheet), Reading())
+    table = Table.open(path, Options(**options), Reading(), has_dates=False)
     frame, _ = table.values(_value_columns(table.cells, []), ())
     for name in frame.columns[frame.isna().any()]:
         lines = frame.index[frame[name].isna()]
@@ -267,14 +358,15 @@ def _select_columns(cells, keys, columns, required, faults):
     known = set(names)
     for name in chosen:
         if name not in known:
-            faults.add(f"has no column {name!r}: {suggest(name, names)}")
+            hint = "give target, the column of values; " * (name == TARGET)
+            faults.add(f"has no column {name!r}: {hint}{suggest(name, names)}")
     if not names or (given is not None and not len(given)):
         faults.add("must have rows and columns, has no column of values.")
     if "" in known.intersection(chosen):
         first = quote(str(cells[""].iloc[0]))
         faults.add(
             f"has a column without a name, which begins with {first}: give it a name, or leave it "
-            "out by columns=."
+            "out by columns= or exclude=."
         )
     return [c for c in chosen if c in known]
 
@@ -282,6 +374,8 @@ def _select_columns(cells, keys, columns, required, faults):
 def _value_columns(cells, keys):
     """Return the names of the columns other than `keys`, without the index that pandas writes."""
     names = [c for c in cells.columns.tolist() if c not in keys]
+    if names and names[0] == ROW_NAMES:
+        return names[1:]
     if names and names[0] in ("", "Unnamed: 0") and names[0] == cells.columns[0]:
         numbers = pd.to_numeric(cells[names[0]], errors="coerce")
         if numbers.is_monotonic_increasing and numbers.is_unique and (numbers % 1 == 0).all():

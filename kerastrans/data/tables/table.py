@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from kerastrans.data.frames import ID, TARGET, TIME, is_real
+from kerastrans.data.frames import ID, TARGET, is_real
 from kerastrans.data.tables.cells import (
     EXCEL,
     TextColumns,
@@ -16,10 +16,18 @@ from kerastrans.data.tables.cells import (
     suffix_of,
     unique_texts,
 )
-from kerastrans.data.tables.numbers import OTHER, certain_decimal, infer_decimal, to_numbers
+from kerastrans.data.tables.numbers import (
+    MISSING,
+    OTHER,
+    certain_decimal,
+    find_codes,
+    infer_decimal,
+    to_numbers,
+)
 from kerastrans.data.tables.text import layout_of, read_bytes, to_utf8
-from kerastrans.data.tables.times import find_date_column
-from kerastrans.utils.validation import quote
+from kerastrans.data.tables.times import find_date_column, join_dates
+from kerastrans.utils.user_warnings import warn_user
+from kerastrans.utils.validation import list_names, quote
 
 MAX_FAULTS = 10  # number of faults that an error shows
 
@@ -66,9 +74,10 @@ class Faults:
         self.check()
 
 
-LONG = (ID, TIME, TARGET)
 MAX_EXAMPLES = 10_000  # number of first cells that the decimal sign is inferred from
-MIN_WORDS = 0.05  # share of words among whole numbers that makes a covariate text
+# A covariate with text is categorical if it has at most so many different values and numbers.
+MAX_CATEGORIES, MAX_NUMBERS = 50, 20
+SUMMARIES = ("total", "totals", "grand total", "sum", "average", "mean", "subtotal")
 _NO_SIGN = "\x1f"  # a decimal sign that no number has
 _NO_SEPARATORS = "\"'\r\n.-+"
 _NAMED_SEPARATORS = {"\\t": "\t", "tab": "\t"}
@@ -82,7 +91,12 @@ class Options:
     decimal: str | None = None
     encoding: str | None = None
     sheet: str | None = None
-    date_column: str | None = None
+    skip_rows: int = 0
+    missing: object = None
+    exclude: object = None
+    date_column: object = None
+    id_column: object = None
+    target: str | None = None
 
     def __post_init__(self):
         sep = _NAMED_SEPARATORS.get(self.sep, self.sep)
@@ -93,6 +107,75 @@ class Options:
             raise ValueError(f"sep must be a character such as ',', ';' or 'tab', got {sep!r}.")
         if self.decimal not in (None, ".", ","):
             raise ValueError(f"decimal must be '.' or ',', got {self.decimal!r}.")
+        if type(self.skip_rows) is not int or self.skip_rows < 0:
+            raise ValueError(f"skip_rows must be a number of lines, got {self.skip_rows!r}.")
+
+
+def as_names(given, known=()):
+    """Return a name, names separated by commas, several names or None as a tuple of str."""
+    if given is None:
+        return ()
+    if isinstance(given, str):
+        given = [given] if given in known else given.split(",")
+    return tuple(str(name).strip() for name in given)
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The columns of a file that are neither channels nor covariates.
+
+    Attributes:
+        ids: Names of the columns that identify the series, () for a wide table.
+        dates: Names of the columns of the date.
+        target: Name of the column of values; None for all columns of a wide table.
+        excluded: Names of the columns that are left out.
+    """
+
+    ids: tuple
+    dates: tuple
+    target: str | None
+    excluded: tuple
+
+    @classmethod
+    def of(cls, names, options, like, examples, faults, has_dates):
+        """Return the roles that are given, were those of a related file, or can be inferred.
+
+        Args:
+            names: Names of the columns of the file.
+            options: `Options`.
+            like: `Reading` of a related file.
+            examples: Function from a name to a Series of the first cells of the column.
+            faults: `Faults`.
+            has_dates: bool, whether there must be dates.
+        """
+
+        def choose(option, kind="column"):
+            """Return the columns that are given for an option, or were those of `like`."""
+            given = as_names(getattr(options, option), names)
+            if not has_dates:  # the options are those of the series
+                given = tuple(name for name in given if name in names)
+            for name in given:
+                if name not in names:
+                    listed = list_names(names)
+                    faults.stop(f"has no {kind} {name!r}; its columns are {listed}.")
+            expected = as_names(getattr(like, option, None), names)
+            return given or (expected if {*expected} <= {*names} else ())
+
+        lower = {name.lower(): name for name in reversed(names)}
+        ids = choose("id_column") or ((lower[ID],) if ID in lower else ())
+        known = tuple(name for name in as_names(like.exclude, names) if name in names)
+        excluded, target = choose("exclude") or known, (*choose("target"), None)[0]
+        if target is None and ids and has_dates:
+            target = lower.get(TARGET)
+        dates = choose("date_column", "date column") if has_dates else ()
+        if has_dates and not dates:
+            kept = [name for name in names if name not in (*ids, target, *excluded)]
+            dates = (find_date_column(kept, examples, bool(ids), faults),)
+        twice = [x for x in (*ids, *dates, *excluded, target) if x is not None]
+        twice = [x for x in dict.fromkeys(twice) if twice.count(x) > 1]
+        if twice:
+            faults.stop(f"column {twice[0]!r} cannot be two of ids, date, target and exclude.")
+        return cls(ids, dates, target, excluded)
 
 
 @dataclass(frozen=True)
@@ -101,10 +184,12 @@ class Table:
 
     Attributes:
         faults: `Faults`.
-        cells: DataFrame of numbers and text, indexed by the lines of the file.
-        is_long: bool, whether it has a column of ids.
+        cells: DataFrame of numbers and text, indexed by the lines of the file. The ids of a long
+            table are in the column "unique_id", its values in "y".
+        roles: `Roles` of the columns of the file.
         expected: `Reading` of a related file.
-        date_column: Name of the date column; None for a table without dates.
+        missing: Words and numbers that mean a missing value, besides `MISSING`.
+        date_column: Name of the date column in `cells`; None for a table without dates.
         sep: Separator of the columns; None for Parquet and Excel.
         encoding: Encoding of the text.
         decimal: Decimal sign; None if it must be inferred from cells of text.
@@ -113,23 +198,29 @@ class Table:
 
     faults: Faults
     cells: pd.DataFrame
-    is_long: bool
+    roles: Roles
     expected: object
+    missing: tuple
     date_column: str | None = None
     sep: str | None = None
     encoding: str | None = None
     decimal: str | None = None
     examples: list = field(default_factory=list)
 
+    @property
+    def is_long(self):
+        """Whether the table has a column of ids."""
+        return bool(self.roles.ids)
+
     @classmethod
-    def open(cls, path, options, like, covariates=None):
+    def open(cls, path, options, like, has_dates=True):
         """Read the cells of a file.
 
         Args:
             path: Path, or an open file.
             options: `Options`.
             like: `Reading` of a related file.
-            covariates: Names of the columns that may be text; None for a table without dates.
+            has_dates: bool, whether the table must have dates.
         """
         suffix = suffix_of(path)
         if not hasattr(path, "read") and not (Path(path).is_file() or Path(path).is_fifo()):
@@ -137,50 +228,21 @@ class Table:
                 raise IsADirectoryError(f"{path} is a folder, expected a file.")
             raise FileNotFoundError(f"no such file: {path}.")
         name = getattr(path, "name", "the CSV") if hasattr(path, "read") else path
+        missing = as_names(options.missing) or tuple(like.missing or ())
         if suffix in (*EXCEL, ".parquet"):
             faults = Faults(name, "row")
-            cells = read_typed(path, suffix, options.sheet, faults)
-            return cls._typed(cells, faults, options, like, covariates)
-        return cls._text(path, Faults(name), options, like, covariates)
-
-    @classmethod
-    def _typed(cls, cells, faults, options, like, covariates):
-        """Return the table of a Parquet or Excel file."""
-        cells.columns, is_long = _canonical(list(cells.columns), covariates is not None)
-        dates = None
-        if covariates is not None:
-            examples = lambda name: cells[name].head(1000)  # noqa: E731
-            given = options.date_column, like.date_column
-            dates = find_date_column(list(cells.columns), examples, *given, is_long, faults)
-        return cls(faults, cells, is_long, like, dates, decimal=options.decimal)
-
-    @classmethod
-    def _text(cls, path, faults, options, like, covariates):
-        """Return the table of a text."""
-        data, encoding = to_utf8(read_bytes(path, faults), options.encoding, faults)
-        layout = layout_of(data, encoding, options.sep, like.sep, faults)
-        stripped = [x.strip() for x in layout.header]
-        names, is_long = _canonical(stripped, covariates is not None)
-        dates = None
-        if covariates is not None:
-            examples = lambda name: _examples(names.index(name), layout.rows, name)  # noqa: E731
-            given = options.date_column, like.date_column
-            dates = find_date_column(names, examples, *given, is_long, faults)
-        decimal, parsed = _decimals(options.decimal, layout, names, dates)
-        written = dict(zip(names, layout.header, strict=True))
-        keys = [*([ID] if is_long else []), *([dates] if dates is not None else [])]
-        digits = [x for x in keys if _is_number(_examples(names.index(x), layout.rows))]
-        if is_long:
-            others = [name for name in names if name != TARGET]
+            cells = read_typed(path, suffix, options, faults)
+            roles = Roles.of(
+                list(cells), options, like, lambda x: cells[x].head(1000), faults, has_dates
+            )
+            found = {"decimal": options.decimal}
         else:
-            others = [name for name in covariates or () if name in written]
-        texts = TextColumns({written[x] for x in digits}, {written[x] for x in others})
-        cells = read_cells(data, layout, texts, parsed, faults, in_parts=is_long)
-        if names != stripped:
-            renamed = dict(zip(stripped, names, strict=True))
-            cells.columns = [renamed.get(x, x) for x in cells.columns]
-        rows = [x for row in layout.rows for x in row]
-        return cls(faults, cells, is_long, like, dates, layout.sep, encoding, decimal, rows)
+            faults = Faults(name)
+            cells, roles, found = _read_text(path, faults, options, like, has_dates)
+        cells = cells.drop(columns=list(roles.excluded)) if roles.excluded else cells
+        cells = _without_summary(cells, roles, faults)
+        cells, dates = _with_keys(cells, roles, faults)
+        return cls(faults, cells, roles, like, missing, dates, **found)
 
     def ids(self):
         """Return the ids as text without blanks around them, and their codes `(rows,)`."""
@@ -188,7 +250,8 @@ class Table:
         if (unique == "").any():
             codes = np.where((unique == "").to_numpy()[codes], -1, codes)
         lines = self.cells.index
-        self.faults.add_lines(lines[codes < 0], lambda _: f"column {ID!r} is empty.")
+        name = ",".join(self.roles.ids)
+        self.faults.add_lines(lines[codes < 0], lambda _: f"column {name!r} is empty.")
         if unique.duplicated().any():  # "a" and "a "
             merged, unique = pd.factorize(unique)
             codes = np.where(codes < 0, -1, merged[codes])
@@ -218,6 +281,7 @@ class Table:
                 **{x.name: self._numbers(x, decimal or ".", x.name in texts) for x in columns}
             )
         self._check_finite(frame)
+        frame = self._without_codes(frame)
         return frame, decimal if words else self.decimal
 
     def _join(self, names, places, kind):
@@ -236,41 +300,75 @@ class Table:
         return decimal or infer_decimal(columns, self.sep, self.expected.decimal, self.faults)
 
     def _numbers(self, column, decimal, may_be_text):
-        """Return the numbers of a column of text, or the column itself if it is text."""
-        name = column.name
-        numbers, wrong = to_numbers(column, decimal)
-        is_class = (  # such as 1, 2 and A
-            may_be_text
-            and wrong.mean() >= MIN_WORDS
-            and (numbers.dropna() % 1 == 0).all()
-            and to_numbers(column[wrong], OTHER[decimal])[1].all()
-        )
-        if is_class or wrong.sum() > numbers.notna().sum():
-            if not may_be_text:
-                example = column[wrong].iloc[0]
-                remedy = ""
-                if not to_numbers(column[wrong].head(1), OTHER[decimal])[1].any():
-                    remedy = f", whereas the decimal sign of the file is {decimal!r}"
-                elif self.date_column is not None:
-                    remedy = ": leave it out by columns=, or name it in covariates="
-                    if re.fullmatch(r"\d?\d:\d\d(:\d\d)?", example.strip()):
-                        remedy += (
-                            "; if it is the time of day, write it after the date, as in "
-                            "'2024-01-31 12:00'"
-                        )
+        """Return the numbers of a column of text, or its categories."""
+        is_target = self.is_long and column.name == TARGET
+        name = quote(self.roles.target if is_target else column.name)
+        # Different texts are read once. Code -1, of an empty cell, is the last value.
+        codes, texts = unique_texts(column)
+        texts = texts.where(~texts.isin([*MISSING, *self.missing]))
+        found, is_wrong = to_numbers(texts, decimal)
+        numbers = pd.Series(np.append(found, np.nan)[codes], column.index)
+        wrong = np.append(is_wrong, False)[codes]
+        is_other = ~to_numbers(texts[is_wrong], OTHER[decimal])[1]  # by the other decimal sign
+        if may_be_text and wrong.any() and not is_other.any():
+            counts = texts.nunique(), found.nunique()
+            if counts[0] <= MAX_CATEGORIES and counts[1] <= MAX_NUMBERS:
+                return column.where(np.append(texts.notna(), False)[codes])
+            if wrong.mean() > 0.5:
                 self.faults.add(
-                    f"column {quote(name)} must be numeric, got text, such as {quote(example)}"
-                    f"{remedy}."
+                    f"column {name} has {counts[0]} different texts, such as "
+                    f"{quote(column[wrong].iloc[0])}; at most {MAX_CATEGORIES} are categories: "
+                    f"leave it out by exclude={name}."
                 )
+                return column
+        elif wrong.sum() > numbers.notna().sum():
+            example = column[wrong].iloc[0]
+            remedy = ""
+            if is_other[0]:
+                remedy = f", whereas the decimal sign of the file is {decimal!r}"
+            elif is_target:
+                remedy = ": give the column of values as target"
+            elif self.date_column is not None:
+                remedy = f": leave it out by exclude={name}, or name it in covariates="
+                if re.fullmatch(r"\d?\d[:.]\d\d([:.]\d\d)?", example.strip()):
+                    both = quote(f"{self.date_column},{column.name}")
+                    remedy += f"; if it is the time of day, give date_column={both}"
+            self.faults.add(
+                f"column {name} must be numeric, got text, such as {quote(example)}{remedy}."
+            )
             return column
         self.faults.add_lines(
             column.index[wrong],
             lambda line: (
-                f"column {quote(name)} must be numeric, got {quote(column[line])} (decimal sign "
+                f"column {name} must be numeric, got {quote(column[line])} (decimal sign "
                 f"{decimal!r})."
             ),
         )
         return numbers
+
+    def _without_codes(self, frame):
+        """Return the frame with the codes of missing values as NaN; name codes that are likely."""
+        real = frame.select_dtypes("number")
+        codes = [float(x) for x in self.missing if x not in MISSING and _is_number(pd.Series([x]))]
+        for name in real if codes else ():
+            column = real[name].astype("float64")
+            is_code = column.isin(codes)
+            others = column[~is_code]
+            inside = column[is_code & (column > others.min()) & (column < others.max())]
+            if len(inside):
+                self.faults.add(
+                    f"missing={inside.iloc[0]:g} is also a value of column {quote(name)}, which "
+                    f"has {others.min():g} to {others.max():g}: leave missing cells empty."
+                )
+            frame = frame.assign(**{name: others.reindex(column.index)})
+        if not codes and self.date_column is not None:
+            for name, code, count, others in find_codes(real):
+                warn_user(
+                    f"{self.faults.name}: {count} cells of column {quote(name)} are {code:g}, far "
+                    f"from its others, {others[0]:g} to {others[1]:g}: if that means missing, give "
+                    f"missing='{code:g}'."
+                )
+        return frame
 
     def _check_finite(self, frame):
         real = frame.select_dtypes(["number", "bool"])
@@ -283,13 +381,54 @@ class Table:
             )
 
 
-def _canonical(names, has_dates):
-    """Return the names of columns, with those of a long table in lower case, and if it is long."""
-    lower = {name.lower(): name for name in reversed(names)}
-    is_long = ID in lower
-    known = LONG if is_long and has_dates else (ID,) if is_long else ()
-    renamed = {lower[x]: x for x in known if x in lower and x not in names}
-    return [renamed.get(name, name) for name in names] if renamed else names, is_long
+def _read_text(path, faults, options, like, has_dates):
+    """Return the cells of a text, the `Roles` of its columns, and what was found, by its names."""
+    data, encoding = to_utf8(read_bytes(path, faults), options.encoding, faults)
+    layout = layout_of(data, encoding, options, like.sep, faults)
+    names = [x.strip() for x in layout.header]
+
+    def examples(name):
+        return _examples(names.index(name), layout.rows, name)
+
+    roles = Roles.of(names, options, like, examples, faults, has_dates)
+    decimal, parsed = _decimals(options.decimal, layout, names, roles.dates)
+    written = dict(zip(names, layout.header, strict=True))
+    digits = [x for x in (*roles.ids, *roles.dates) if _is_number(examples(x))]
+    texts = TextColumns({written[x] for x in digits}, {written[x] for x in roles.ids})
+    cells = read_cells(data, layout, texts, parsed, faults, in_parts=bool(roles.ids))
+    found = {"sep": layout.sep, "encoding": encoding, "decimal": decimal}
+    found["examples"] = [x for row in layout.rows for x in row]
+    return cells, roles, found
+
+
+def _without_summary(cells, roles, faults):
+    """Return cells without a last row of totals, with a warning."""
+    last = cells.iloc[-1:][[*roles.ids, *roles.dates]].iloc[0].fillna("").astype(str).str.strip()
+    found = [x for x in last if x.lower() in SUMMARIES]
+    if not found or not roles.dates:
+        return cells
+    warn_user(f"{faults.name}: the last row, {quote(found[0])}, is left out.")
+    return cells.iloc[:-1]
+
+
+def _with_keys(cells, roles, faults):
+    """Return cells with the ids in "unique_id" and the target in "y", and the date column."""
+    dates = ",".join(roles.dates) if roles.dates else None
+    if len(roles.dates) > 1:
+        joined = join_dates([cells[name] for name in roles.dates], faults).rename(dates)
+        cells = pd.concat([joined, cells.drop(columns=list(roles.dates))], axis=1)
+    if len(roles.ids) > 1:
+        parts = [cells[name].astype("str").str.strip() for name in roles.ids]
+        ids = parts[0].str.cat(parts[1:], sep="/").rename(ID)
+        cells = pd.concat([ids, cells.drop(columns=list(roles.ids))], axis=1)
+    names = {roles.ids[0]: ID, roles.target: TARGET} if roles.ids else {}
+    names = {old: new for old, new in names.items() if old in cells.columns and old != new}
+    for old, new in names.items():
+        if new in cells.columns:
+            faults.stop(
+                f"column {old!r} is to be {new!r}, the name of another: give exclude={new!r}."
+            )
+    return cells.rename(columns=names) if names else cells, dates
 
 
 def _examples(place, rows, name=None):
@@ -314,8 +453,8 @@ def _decimals(given, layout, names, dates):
     """
     decimal = given
     if given is None and (layout.sep != "," or any("," in x for row in layout.rows for x in row)):
-        place = names.index(dates) if dates in names else None
-        cells = [x for row in layout.rows[:1000] for i, x in enumerate(row) if i != place]
+        places = {names.index(name) for name in dates}
+        cells = [x for row in layout.rows[:1000] for i, x in enumerate(row) if i not in places]
         decimal = certain_decimal(cells[:MAX_EXAMPLES])
     parsed = decimal or ("." if layout.sep == "," else _NO_SIGN)
     return decimal, None if parsed == layout.sep else parsed

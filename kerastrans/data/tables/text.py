@@ -12,6 +12,8 @@ import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
+from kerastrans.data.tables.cells import ROW_NAMES
+
 SEPARATORS = (",", ";", "\t", "|")
 _OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 _DECOMPRESSION_ERRORS = (
@@ -118,24 +120,26 @@ def _encodings_of(data):
     return ["utf-8", "cp1252"]
 
 
-def layout_of(data, encoding, sep, expected, faults):
+def layout_of(data, encoding, options, expected, faults):
     """Return the `Layout` of a text in UTF-8.
 
     Args:
         data: bytes.
         encoding: Encoding of the file.
-        sep: Separator of the columns; None to infer it.
+        options: `Options`, with the separator of the columns, or None to infer it.
         expected: Separator of related files, which decides if several are possible; or None.
         faults: `Faults`.
     """
-    sample = _first_lines(data).decode(errors="ignore")
-    begin = re.match(r"(?:[ \t]*(?:\r\n|\r|\n))*", sample).end()  # blank lines
+    sep, lines = options.sep, MIN_LINES + options.skip_rows
+    sample = _first_lines(data, lines).decode(errors="ignore")
+    begin = sum(map(len, sample.splitlines(keepends=True)[: options.skip_rows]))
+    begin += re.match(r"(?:[ \t]*(?:\r\n|\r|\n))*", sample[begin:]).end()  # blank lines
     given = re.compile(r"sep=(.)\r?\n").match(sample, begin)  # the first line that Excel writes
     if given:
         begin, sep = given.end(), sep or given[1]
     skipped = len(sample[:begin].splitlines())
     sample = sample[begin:]
-    tables = {x: _rows(sample, x) for x in ([sep] if sep else SEPARATORS)}
+    tables = {x: _rows(sample, x) for x in ([sep] if sep else (*SEPARATORS, " "))}
     if not any(tables.values()):
         reason = "it has no line"
         if sample:
@@ -145,13 +149,17 @@ def layout_of(data, encoding, sep, expected, faults):
     if sep is None:
         sep = _infer_separator(tables, expected, faults)
     header, *rows = tables[sep]
+    first = [row[0] for row in rows if len(row) == len(header) + 1 and row[-1]]
+    begin = int(first[0]) if first and first[0].isdecimal() else 1  # of the numbers of rows
+    if 1 < len(first) == len(rows) and first == [str(begin + i) for i in range(len(rows))]:
+        header = [ROW_NAMES, *header]
     return Layout(encoding, sep, header, rows, skipped)
 
 
-def _first_lines(data):
-    """Return the first lines of bytes, in all at least `SAMPLE` bytes and `MIN_LINES` lines."""
+def _first_lines(data, count):
+    """Return the first lines of bytes, in all at least `SAMPLE` bytes and this number of lines."""
     end = 0
-    for _ in range(MIN_LINES):
+    for _ in range(count):
         end = data.find(b"\n", end) + 1
         if not end:
             return data
@@ -176,10 +184,12 @@ def _infer_separator(tables, expected, faults):
     fits = {
         sep: sum(not any(row[len(rows[0]) :]) and len(row) >= len(rows[0]) for row in rows)
         for sep, rows in tables.items()
-        if rows and len(rows[0]) > 1
+        if rows and len(rows[0]) > 1 and sep != " "
     }
     if not fits:
-        return ","
+        blanks = tables[" "]
+        is_table = blanks and len(blanks[0]) > 1 and len({len(row) for row in blanks[1:]}) == 1
+        return " " if is_table and len(blanks[1]) - len(blanks[0]) in (0, 1) else ","
     complete = [sep for sep in fits if fits[sep] == len(tables[sep])]
     if len(complete) > 1:
         known = [sep for sep in complete if _KNOWN & {x.strip().lower() for x in tables[sep][0]}]

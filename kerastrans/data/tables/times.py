@@ -1,12 +1,14 @@
 """Time stamps of a table: the date column, its format, its order and its time zone."""
 
+import calendar
+import itertools
 import re
 import zoneinfo
 
 import numpy as np
 import pandas as pd
 
-from kerastrans.data.frames import TIME
+from kerastrans.data.frames import ID, TARGET, TIME
 from kerastrans.data.tables.cells import unique_texts
 from kerastrans.data.time.clock import Clock
 from kerastrans.data.time.date_formats import AmbiguousDatesError, infer_dates
@@ -16,6 +18,12 @@ from kerastrans.utils.validation import list_names, quote
 
 MIN_ROWS = 3  # number of rows that a frequency is inferred from
 DATE_COLUMNS = ("date", "ds", "datetime", "timestamp", "time")
+# Places of the columns of a date in several, by their names.
+PARTS = {"year": 0, "yr": 0, "month": 1, "mo": 1, "mnth": 1, "day": 2, "hour": 3, "hr": 3}
+PARTS |= {"minute": 4, "min": 4, "second": 5}
+_MIDNIGHT = r"(?<=[ T])24:00(?::00(?:\.0+)?)?(?!\d)"  # the end of a day
+MIN_REPEATED = 0.1  # share of rows with the date of another one that makes a column one of ids
+MAX_KEYS = 12  # number of columns that are tried as one of ids
 
 
 def check_timezone(timezone):
@@ -34,23 +42,15 @@ def _is_offset(timezone):
     return isinstance(timezone, str) and re.fullmatch(r"UTC[+-]\d\d:\d\d", timezone) is not None
 
 
-def find_date_column(names, examples, given, expected, is_long, faults):
-    """Return the name of the column with the dates.
+def find_date_column(names, examples, is_long, faults):
+    """Return the name of the column with the dates: by its name, or as the only one with dates.
 
     Args:
         names: Names of the columns.
         examples: Function from a name to a Series of the first cells of the column.
-        given: Name of the column, or None to find it: by its name, or as the only one with dates.
-        expected: Name in related files, or None.
         is_long: bool, whether the table has several series; then "ds" comes first.
         faults: `Faults`.
     """
-    if given is not None:
-        if given not in names:
-            faults.stop(f"has no date column {given!r}; its columns are {list_names(names)}.")
-        return given
-    if expected in names:
-        return expected
     named = [name for name in names if str(name).lower() in DATE_COLUMNS]
     if is_long:
         named = [name for name in named if str(name).lower() == TIME] or named
@@ -65,6 +65,9 @@ def find_date_column(names, examples, given, expected, is_long, faults):
             f"date_column={found[1]!r}."
         )
     if not found:
+        parts = sorted((x for x in names if x.lower() in PARTS), key=lambda x: PARTS[x.lower()])
+        if len(parts) > 1 and PARTS[parts[0].lower()] == 0:
+            faults.stop(f"has its dates in several columns: give date_column={','.join(parts)!r}.")
         listed = f"its columns are {list_names(names)}."
         if len(names) == 1:
             listed = f"its only column is {list_names(names)}: if it has several, give sep."
@@ -97,6 +100,55 @@ def _has_signs(text):
     return re.fullmatch(r"\d{1,2}\.\d{1,2}\.\d{2,4}|\d{4}-\d\d?(-\d\d?)?", text) is not None
 
 
+def join_dates(columns, faults):
+    """Return a column of dates in several: a date and its hour or time, or year, month, day ...
+
+    Args:
+        columns: List of Series of numbers or text, in the order of their places in a date, or with
+            names that say these.
+        faults: `Faults`.
+
+    Returns:
+        Series of str, missing if a part is missing.
+    """
+    if all(str(x.name).lower() in PARTS for x in columns):
+        columns = sorted(columns, key=lambda x: PARTS[x.name.lower()])
+    texts = []
+    for column in columns:
+        text = column.astype("str").str.strip().str.replace(r"(?<=\d)\.0$", "", regex=True)
+        texts.append(text.where(column.notna()))
+    first, *others = texts
+    if first.dropna().str.fullmatch(r"\d{4}").all():  # a year
+        months = {name.lower(): str(i) for i, name in enumerate(calendar.month_abbr) if i}
+        others[0] = others[0].str[:3].str.lower().replace(months)
+        others = [x.str.zfill(2) for x in others]
+        signs = ("-", "-", " ", ":", ":")
+        hour = ":00" if len(others) == 3 else ""  # of the day
+        if len(others) > len(signs):
+            faults.stop(f"a date has a year and at most {len(signs)} other parts.")
+        for sign, text in zip(signs, others, strict=False):
+            first = first + sign + text
+        return first + hour
+    if len(others) > 1:
+        names = ",".join(x.name for x in columns)
+        faults.stop(
+            f"date_column={names!r} must be a date and its hour or time, or year, month, day ..., "
+            f"got {quote(first.iloc[0])} and {quote(others[0].iloc[0])}."
+        )
+    first = first.str.replace(r"[ T]00:00(:00)?$", "", regex=True)  # as Excel writes days
+    twice = first.str.contains(":", na=False)
+    if twice.any():
+        faults.stop(
+            f"column {first.name!r} already has the time of day, such as "
+            f"{quote(first[twice].iloc[0])}: give date_column={first.name!r}."
+        )
+    time = others[0].str.replace(".", ":", regex=False)
+    numbers = pd.to_numeric(time, errors="coerce")
+    padded = time.str.zfill(4 if numbers.max() > 24 else 2)  # 0130, or an hour
+    time = time.where(numbers.isna(), padded.str[:2] + ":" + padded.str[2:].str.zfill(2))
+    return first + " " + time.str.replace(r"^(\d):", r"0\1:", regex=True)
+
+
 def read_dates(column, date_format, dayfirst, expected, timezone, faults):
     """Return the format and the time stamps of a column, and add faults for its cells.
 
@@ -115,6 +167,11 @@ def read_dates(column, date_format, dayfirst, expected, timezone, faults):
         return None, column
     codes, texts = unique_texts(column)
     texts = texts.rename(name)
+    is_end = texts.str.contains(_MIDNIGHT, na=False)
+    if is_end.any():
+        texts = texts.str.replace(_MIDNIGHT, "00:00:00", regex=True)
+        if not is_end.all() and texts[~is_end].str.fullmatch(r".*[ T]\d\d:\d\d").all():
+            texts = texts.str.replace(r"(?<=[ T]00:00):00$", "", regex=True)
     try:
         if date_format is None:
             date_format, times = infer_dates(texts, dayfirst, expected)
@@ -124,6 +181,8 @@ def read_dates(column, date_format, dayfirst, expected, timezone, faults):
         faults.stop(str(error))
     except ValueError as error:
         faults.stop(f"date_format={date_format!r}: {str(error).splitlines()[0]}.")
+    if is_end.any():
+        times = times.where(~is_end, times + pd.Timedelta(days=1))
     wrong = times.isna().to_numpy()
     if wrong.sum() > len(texts) / 2:
         example = texts[wrong].iloc[0]
@@ -204,14 +263,24 @@ def _duplicated(times, codes, keep="first"):
     return pd.Series(codes.astype("int64") * len(unique) + places).duplicated(keep).to_numpy()
 
 
-def check_stamps(times, ids, codes, faults):
-    """Add faults for rows whose time stamp is outside the range of the clock or duplicated."""
+def check_stamps(times, ids, codes, table):
+    """Add faults for rows whose time stamp is outside the range of the clock or duplicated.
+
+    Args:
+        times: Series of time stamps.
+        ids: Series of the ids, or None.
+        codes: Codes of the series `(rows,)`, or 0.
+        table: `Table`, in whose faults they are, and which may have a column of ids or of times.
+    """
+    faults = table.faults
     lines, is_date = times.index, times.notna()
     faults.add_lines(
         lines[is_date & ~is_countable(pd.DatetimeIndex(times))],
         lambda line: f"{times[line]} is not in the years 1678 to 2261.",
     )
     twice = is_date & _duplicated(times, codes)
+    if twice.sum() >= MIN_REPEATED * len(times):
+        _name_key(times, codes, table)
     # Clocks go back at night: at most four quarters of an hour a year.
     is_night = twice.any() and times.dt.tz is None and times[twice].dt.hour.between(0, 3).all()
     hint = ""
@@ -225,6 +294,44 @@ def check_stamps(times, ids, codes, faults):
             + hint
         ),
     )
+
+
+def _name_key(times, codes, table):
+    """Raise ValueError if a column, or two, distinguish the rows of one date and series.
+
+    The error has no other fault, since these may follow from it.
+    """
+    columns, cells, roles = {}, table.cells, table.roles
+    others = cells.columns.difference([ID, TARGET, table.date_column], sort=False)
+    for name in others[:MAX_KEYS]:
+        column, unique = pd.factorize(cells[name])
+        is_coarse = 1 < len(unique) <= len(times) / 2 and cells[name].dtype.kind != "f"
+        if (is_coarse or _is_time(cells[name])) and (column >= 0).all():
+            columns[name] = column
+    pairs = [(x,) for x in columns] + list(itertools.combinations(columns, 2))
+    keys = pd.DataFrame({"time": times.to_numpy(), "series": codes}, index=times.index)
+    for names in pairs:
+        if keys.assign(**{f"key{i}": columns[x] for i, x in enumerate(names)}).duplicated().any():
+            continue
+        named = ",".join(names)
+        if len(names) == 1 and _is_time(cells[named]):
+            both = ",".join([*roles.dates, named])
+            message = f"column {named!r} is a part of the date: give date_column={both!r}."
+            raise ValueError(f"{table.faults.name}: {message}")
+        given = ",".join([*roles.ids, *names])
+        verb = "repeats" if len(names) == 1 else "repeat"
+        listed = f"column{'s' * (len(names) > 1)} {list_names(names)}"
+        message = f"{listed} {verb} the dates: give id_column={given!r}."
+        raise ValueError(f"{table.faults.name}: {message}")
+
+
+def _is_time(column):
+    """Return whether the cells of a column are hours or times of day."""
+    numbers = pd.to_numeric(column, errors="coerce")
+    if numbers.notna().all():
+        is_named = str(column.name).lower() in PARTS
+        return (is_named or numbers.nunique() in (24, 25)) and numbers.between(0, 24).all()
+    return bool(column.astype("str").str.fullmatch(r"\s*\d?\d[:.]\d\d([:.]\d\d)?\s*").all())
 
 
 def check_grid(times, freq, expected, faults):

@@ -17,9 +17,6 @@ from kerastrans.data.time.frequency import (
     step_of,
     wall_clock,
 )
-from kerastrans.data.time.seasons import season_of, seasons_of
-
-__all__ = ["Clock", "season_of", "seasons_of"]
 
 # Name -> (smallest step that leaves the feature out, function of time stamps to values in [0, 1]).
 _CALENDAR = {

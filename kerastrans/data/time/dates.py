@@ -1,5 +1,8 @@
 """Conversion of text and numbers to time stamps."""
 
+import contextlib
+import warnings
+
 import pandas as pd
 
 UNITS = ("s", "ms", "us", "ns")
@@ -48,10 +51,12 @@ def _parse_numbers(column, unit):
 
 
 def _to_datetime(column, **options):
-    try:
-        return pd.to_datetime(column, errors="coerce", **options)
-    except (ValueError, OverflowError):
-        return pd.to_datetime(column, errors="coerce", utc=True, **options)
+    silent = warnings.catch_warnings(action="ignore", category=FutureWarning)  # of pandas 2
+    with contextlib.suppress(ValueError, OverflowError), silent:
+        times = pd.to_datetime(column, errors="coerce", **options)
+        if times.dtype != object:  # what pandas 2 returns for several offsets
+            return times
+    return pd.to_datetime(column, errors="coerce", utc=True, **options)
 
 
 def offsets_of(column):

@@ -12,13 +12,13 @@ from narwhals.typing import IntoDataFrame, IntoDataFrameT
 
 from kerastrans.data.native_frames import takes_any_frame
 from kerastrans.data.panel import read_panel
-from kerastrans.data.time.seasons import seasons_of
+from kerastrans.data.time.seasons import choose_season, held_seasons
 from kerastrans.evaluation.backtesting import score
 from kerastrans.evaluation.columns import CUTOFF, ID, TARGET, TIME, check_columns, read_columns
 from kerastrans.evaluation.scores.scales import observed_values
 from kerastrans.evaluation.significance.comparison import geometric_mean, relative_errors
 from kerastrans.evaluation.significance.tests import SIGNIFICANCE
-from kerastrans.utils.validation import check_choice, check_positive_integers
+from kerastrans.utils.validation import check_choice
 
 LAST_VALUE = "last value"
 METRICS = ("mae", "rmse", "smape")  # "mape" may be NaN
@@ -50,7 +50,8 @@ def naive_backtests(
         Dict of name -> backtest. The names are "last value", "seasonal naive (24)" and so on.
 
     Raises:
-        ValueError: If a column is missing, a season is below 1, or a series has no history.
+        ValueError: If a column is missing, a season is below 1 or not shorter than the longest
+            series, or a series has no history.
 
     Example:
         >>> times = pd.date_range("2024-01-01", periods=6, freq="D")
@@ -62,12 +63,11 @@ def naive_backtests(
         >>> naives["seasonal naive (2)"]["seasonal naive (2)"].tolist()
         [1.0, 2.0]
     """
-    for season in seasons or ():
-        check_positive_integers(season=season)
     panel, series, known, ahead = locate(backtest, history, freq)
+    longest = int((panel.ends - panel.begins).max())
     if seasons is None:
-        longest = (panel.ends - panel.begins).max()
-        seasons = [season for season in seasons_of(panel.clock.freq) if 1 < season < longest]
+        seasons = held_seasons(panel.clock.freq, longest - 1)
+    seasons = [choose_season(season, longest, None) for season in seasons]
     steps = ahead - known  # steps from the origin to the forecast, at least 1
     last = _latest_values(panel, series, known, 1)
     naives = {LAST_VALUE: last}

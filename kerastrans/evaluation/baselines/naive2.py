@@ -4,10 +4,9 @@ import numpy as np
 import scipy
 
 from kerastrans.data.native_frames import takes_any_frame
-from kerastrans.evaluation.baselines.naive import locate, on_rows
-from kerastrans.evaluation.scores.scales import scale_season
+from kerastrans.data.time.seasons import choose_season, mase_season
+from kerastrans.evaluation.baselines.naive import locate, on_rows, origins_of
 from kerastrans.evaluation.significance.comparison import NAIVE2
-from kerastrans.utils.validation import check_positive_integers
 
 _CRITICAL = 1.645  # 95 percent quantile of the standard normal distribution: a two-sided 90 % test
 
@@ -21,7 +20,7 @@ def naive2_backtest(backtest, history, season=None, *, freq=None):
             origins.
         history: Long or wide DataFrame of the series before and between the origins.
         season: int, number of steps in the season; None for the season that
-            `kerastrans.evaluation.scores.scales.scale_season` returns for the frequency, as in M4.
+            `kerastrans.data.time.seasons.mase_season` returns for the frequency, as in M4.
         freq: str, pandas frequency; required if it cannot be inferred from the time stamps.
 
     Returns:
@@ -39,19 +38,13 @@ def naive2_backtest(backtest, history, season=None, *, freq=None):
         >>> naive2_backtest(backtest, history, season=2)["naive2"].round(6).tolist()
         [1.0, 3.0]
     """
-    if season is not None:
-        check_positive_integers(season=season)
     panel, series, known, ahead = locate(backtest, history, freq)
-    season = scale_season(panel.clock.freq) if season is None else season
+    longest = int((panel.ends - panel.begins).max())
+    season = choose_season(season, longest, mase_season(panel.clock.freq))
     forecasts = np.full(len(series), np.nan)
-    # One forecast per series and origin, for all rows that they have in common.
-    pairs, places = np.unique(np.stack([series, known]), axis=1, return_inverse=True)
-    for pair, (i, origin) in enumerate(pairs.T):
-        begin, first = panel.begins[i], panel.first[i]
-        # Row of the panel after the origin: only values up to the origin are known.
-        until = begin + np.clip(origin + 1 - first, 0, panel.ends[i] - begin)
-        rows = places.ravel() == pair
-        forecasts[rows] = naive2(panel.values[begin:until, 0], ahead[rows] - first, season)
+    for rows, _, past in origins_of(panel, series, known):
+        places = ahead[rows] - panel.first[series[rows[0]]]
+        forecasts[rows] = naive2(past, places, season)
     return on_rows(backtest, NAIVE2, forecasts)
 
 

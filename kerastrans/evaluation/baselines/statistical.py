@@ -6,17 +6,13 @@ import numpy as np
 from narwhals.typing import IntoDataFrame, IntoDataFrameT
 
 from kerastrans.data.native_frames import takes_any_frame
+from kerastrans.data.time.seasons import choose_season, shortest_season
 from kerastrans.evaluation.baselines.naive import locate, on_rows, origins_of
 from kerastrans.evaluation.columns import interval_columns
-from kerastrans.evaluation.scores.scales import scale_season
-from kerastrans.utils.validation import (
-    check_choice,
-    check_percents,
-    check_positive_integers,
-    import_extra,
-)
+from kerastrans.utils.validation import check_choice, check_percents, import_extra
 
 MODELS = {"ets": "AutoETS", "theta": "AutoTheta", "arima": "AutoARIMA"}
+LONGEST = {"ets": 24}  # season that a model can have: the library fits a longer one without
 
 
 @takes_any_frame
@@ -43,17 +39,18 @@ def statistical_backtests(
             information criteria. With 2,000 values and a season of 24, a fit takes 0.5, 0.5 and 6
             seconds of one core.
         levels: Percents of the intervals.
-        season: int, number of steps in the season; None for the season that
-            `kerastrans.evaluation.scores.scales.scale_season` returns for the frequency.
+        season: int, number of steps in the season, 1 for none; None for the main season of the
+            frequency, see `kerastrans.data.season_of`, if a series holds it twice before its last
+            origin, otherwise 1. ETS has no season of more than 24 steps.
         freq: str, pandas frequency; required if it cannot be inferred from the time stamps.
 
     Returns:
-        Dict of name -> backtest.
+        Dict of name -> backtest. A name has the season if it is above 1: "ets (7)".
 
     Raises:
-        ImportError: If `statsforecast` is not installed: `pip install kerastrans[baselines]`.
-        ValueError: If a model is unknown, a level is not a percent, the season is below 1, a column
-            is missing, or a series has no history.
+        ImportError: If `statsforecast` is not installed: `pip install ".[baselines]"`.
+        ValueError: If a model is unknown, a level is not a percent, the season is below 1 or not
+            shorter than the longest series, a column is missing, or a series has no history.
 
     Source: Hyndman, Khandakar (2008) for ETS and ARIMA, whose likelihood is approximated during the
     search as in their R package, for more than 150 values or a season above 12; Fiorucci et al.
@@ -61,24 +58,26 @@ def statistical_backtests(
     """
     library = check_models(models, "models")
     levels = list(check_percents(levels))
-    if season is not None:
-        check_positive_integers(season=season)
     panel, series, known, ahead = locate(backtest, history, freq)
-    season = scale_season(panel.clock.freq) if season is None else season
+    longest = int((known + 1 - panel.first[series]).max())
+    shortest = shortest_season(panel.clock.freq, longest)
+    season = choose_season(season, max(longest, 2), shortest)
+    fitted = {x: season if season <= LONGEST.get(x, season) else 1 for x in models}
     suffixes = ["", *(x for level in levels for x in interval_columns("", level))]
     values = {name: np.full((len(suffixes), len(series)), np.nan) for name in models}
     for rows, origin, past in origins_of(panel, series, known):
         steps = ahead[rows] - origin - 1
         is_long = np.isfinite(past).sum() >= 3
         past = _interpolate(past)
-        for name in models:
+        for name, season in fitted.items():
             options = {"approximation": len(past) > 150 or season > 12} if name == "arima" else {}
             model = getattr(library, MODELS[name])(season_length=season, **options)
             found = _forecast(model, past, int(steps.max()) + 1, levels, is_long)
             values[name][:, rows] = found[:, steps]
+    names = {name: f"{name} ({season})" if season > 1 else name for name, season in fitted.items()}
     return {
-        name: on_rows(backtest, name, found[0]).assign(
-            **{name + x: row for x, row in zip(suffixes[1:], found[1:], strict=True)}
+        names[name]: on_rows(backtest, names[name], found[0]).assign(
+            **{names[name] + x: row for x, row in zip(suffixes[1:], found[1:], strict=True)}
         )
         for name, found in values.items()
     }

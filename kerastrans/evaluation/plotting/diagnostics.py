@@ -181,7 +181,7 @@ def plot_ranks(ranks: pd.DataFrame, title: str | None = None) -> "Figure":
         >>> ranks = {"rank": [1.2, 1.8], "low": [1.0, 1.6], "high": [1.4, 2.0]}
         >>> figure = plot_ranks(pd.DataFrame(ranks, ["nhits", "last value"]))
     """
-    ranks = ranks.sort_values("rank")
+    ranks = ranks.sort_values("rank").clip(1, len(ranks))  # an interval can be longer than that
     figure, panels = draw_panels(1, 1, title, height=1.0 + 0.32 * len(ranks))
     panel, best = panels[0, 0], ranks.iloc[0]
     panel.axvspan(best["low"], best["high"], color=tint(COLOURS[1], 0.2), lw=0)

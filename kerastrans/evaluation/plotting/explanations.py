@@ -63,7 +63,7 @@ def plot_explanation(
     Example:
         >>> import kerastrans
         >>> frame = kerastrans.datasets.load("air_passengers")
-        >>> zero = kerastrans.from_pretrained("kerastrans_zero", 12, verbose=False)
+        >>> zero = kerastrans.from_pretrained("kerastrans_zero_2", 12, verbose=False)
         >>> figure = plot_explanation(zero.explain(frame), frame)
     """
     columns = ("part", "lag", "source", "value", "share", "contribution")

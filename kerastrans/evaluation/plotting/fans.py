@@ -23,6 +23,7 @@ from kerastrans.evaluation.plotting.panels import (
     axis_label,
     choose_series,
     draw_legend,
+    draw_observed,
     draw_panels,
     label_times,
     plain,
@@ -87,7 +88,7 @@ def plot_forecast(
         before = before[before.bfill().notna()].iloc[-8 * len(steps) :]  # up to a known value
         after = true[channel] if channel in true else before[:0]
         observed = pd.concat([before, after[after.index >= steps[0]]])
-        panel.plot(observed.index, observed, color=OBSERVED, lw=1.4, label="observed")
+        draw_observed(panel, observed.index, observed)
         for i, (name, frame) in enumerate(drawn.items()):
             # Start at the last observed value, so that the line has no gap.
             joined = pd.concat([before.iloc[-1:], frame[channel].dropna()])
@@ -98,7 +99,7 @@ def plot_forecast(
             panel.axvline(before.index[-1], color=OBSERVED, lw=0.8, ls=":")
         panel.set_ylabel(axis_label(channel, unit, "\n"))
     draw_legend(panels[0, 0])
-    label_times(panels[-1, 0])
+    label_times(panels[-1, 0], len(names), len(known))
     return figure
 
 
@@ -140,7 +141,8 @@ def plot_fan(
     """
     columns = read_columns(forecast, alias)
     check_columns(forecast, ID, TIME)
-    names = choose_series(series, list(dict.fromkeys(forecast[ID])), 4, "the forecast")
+    known = list(dict.fromkeys(forecast[ID]))
+    names = choose_series(series, known, 4, "the forecast")
     forecast = forecast[forecast[ID].isin(names)]
     values = observed_values(history, forecast)
     figure, panels = draw_panels(len(names), 1, title)
@@ -148,12 +150,12 @@ def plot_fan(
         rows = forecast[forecast[ID] == name].sort_values(TIME)
         origins = rows.groupby(CUTOFF) if CUTOFF in rows else [(None, rows)]
         observed = _nearby_values(values[values[ID] == name], rows)
-        panel.plot(observed[TIME], observed[TARGET], color=OBSERVED, lw=1.4, label="observed")
+        draw_observed(panel, observed[TIME], observed[TARGET])
         for _, part in origins:
             _draw_fan(panel, part, columns)
         panel.set_ylabel(axis_label(name, unit, "\n"))
     draw_legend(panels[0, 0])
-    label_times(panels[-1, 0])
+    label_times(panels[-1, 0], len(names), len(known))
     return figure
 
 

@@ -1,12 +1,14 @@
 """Shared parts of the figures: colours, grids of panels, legends and labels."""
 
 import numpy as np
+import pandas as pd
 from matplotlib.colors import to_rgb
 from matplotlib.dates import ConciseDateFormatter
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 OBSERVED = "#444444"
+MIN_SHARE = 0.1  # share of the steps between time stamps that makes one common
 COLOURS = (
     *("#d1495b", "#2e86ab", "#66a182", "#edae49"),
     *("#7b4b94", "#00798c", "#9c6644", "#e07a9b", "#8d99ae", "#3d5a40"),
@@ -80,11 +82,29 @@ def draw_legend(panel, columns=6):
     )
 
 
-def label_times(panel):
-    """Label the horizontal axis and shorten its time stamps to the parts that differ."""
+def draw_observed(panel, times, values):
+    """Draw observed values as a line that has a gap where steps are missing.
+
+    A step is missing if the next time stamp is farther than any step that is common.
+    """
+    times, values = pd.DatetimeIndex(times), np.asarray(values, "float64")
+    steps = np.diff(times.as_unit("s").asi8)
+    kinds, counts = np.unique(steps, return_counts=True)
+    usual = kinds[counts >= MIN_SHARE * len(steps)].max(initial=0)
+    gaps = np.flatnonzero(steps > 1.5 * usual) + 1 if usual else []
+    order = np.insert(np.arange(len(times)), gaps, gaps)
+    values = np.insert(values, gaps, np.nan)
+    panel.plot(times[order], values, color=OBSERVED, lw=1.4, label="observed")
+
+
+def label_times(panel, shown=0, known=0):
+    """Label the horizontal axis and shorten its time stamps to the parts that differ.
+
+    The label says if only some of the known series are shown.
+    """
     locator = panel.xaxis.get_major_locator()
     panel.xaxis.set_major_formatter(ConciseDateFormatter(locator, tz=locator.tz))
-    panel.set_xlabel("time")
+    panel.set_xlabel(f"time ({shown} of {known} series are shown)" if shown < known else "time")
 
 
 def axis_label(name, unit, separator=" "):

@@ -8,7 +8,10 @@ import scipy
 
 from kerastrans.data.native_frames import takes_any_frame
 from kerastrans.evaluation.columns import TARGET, read_columns
-from kerastrans.utils.quadrature import tanh_sinh
+from kerastrans.utils.pinball import tanh_sinh
+from kerastrans.utils.user_warnings import warn_user
+
+MOST_BLIND = 0.1  # share of rows without a quantile between the thresholds
 
 
 def crps_student_t(targets, location, scale, freedom):
@@ -77,7 +80,8 @@ def threshold_weighted(backtest, low=None, high=None, *, alias=None):
 
     True values and forecasts are moved to the thresholds. The "crps" of the result by
     `kerastrans.backtesting.score` is the threshold-weighted CRPS of the forecasts: only its part
-    between the thresholds counts.
+    between the thresholds counts. A forecast whose quantiles are all on one side of both has the
+    same score as any other such forecast, so that the outermost quantiles have to reach them.
 
     Args:
         backtest: DataFrame, see `kerastrans.backtesting`.
@@ -87,6 +91,9 @@ def threshold_weighted(backtest, low=None, high=None, *, alias=None):
 
     Raises:
         ValueError: If neither is given, or `low` is not below `high`.
+
+    Warns:
+        UserWarning: If no quantile is between the thresholds in a tenth of the rows.
 
     Source: Gneiting, Ranjan (2011); Allen, Ginsbourger, Ziegel (2023) for the moved values.
 
@@ -101,5 +108,14 @@ def threshold_weighted(backtest, low=None, high=None, *, alias=None):
     if None not in (low, high) and not low < high:
         raise ValueError(f"low must be below high, got {low!r} and {high!r}.")
     columns = read_columns(backtest, alias)
-    names = [TARGET, *dict.fromkeys([columns.alias, *columns.quantiles.values()])]
+    quantiles = backtest[list(columns.quantiles.values())]
+    beyond = [] if low is None else [(quantiles <= low).all(axis=1)]
+    beyond += [] if high is None else [(quantiles >= high).all(axis=1)]
+    if (share := np.any(beyond, axis=0).mean()) >= MOST_BLIND:
+        warn_user(
+            f"in {share:.0%} of the rows, no quantile of {columns.alias!r} is between {low=} and "
+            f"{high=}: their score does not depend on the width of the forecast. Give `backtest` "
+            "levels whose intervals reach the thresholds, such as levels=(50, 80, 95, 99, 99.8)."
+        )
+    names = [TARGET, *dict.fromkeys([columns.alias, *quantiles.columns])]
     return backtest.assign(**{name: backtest[name].clip(low, high) for name in names})

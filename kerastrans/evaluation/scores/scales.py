@@ -5,11 +5,9 @@ import pandas as pd
 
 from kerastrans.data.frames import to_long
 from kerastrans.data.panel import read_panel
-from kerastrans.data.time.frequency import offset_of
-from kerastrans.data.time.seasons import season_of
+from kerastrans.data.time.seasons import choose_season, mase_season
 from kerastrans.evaluation.columns import CUTOFF, ID, TARGET, TIME, check_columns
 from kerastrans.utils.user_warnings import warn_user
-from kerastrans.utils.validation import check_positive_integers
 
 
 def as_long(frame):
@@ -53,32 +51,6 @@ def observed_values(history, forecasts):
     return values.groupby([ID, TIME], as_index=False).first()  # first value that is not NaN
 
 
-def scale_season(freq):
-    """Return the number of steps in the season that scales errors of a frequency.
-
-    The season is an hour for seconds, a day for minutes and hours, a week for business days, and a
-    year for months and quarters. It is 1 step for days, weeks and years, and if a multiple such as
-    "5h" does not divide the season. For longer seasons see `kerastrans.data.seasons_of`.
-
-    Args:
-        freq: str, pandas frequency.
-
-    Raises:
-        ValueError: If `freq` is not a frequency.
-
-    Source: the table of GluonTS (`gluonts.time_feature.get_seasonality`), which GIFT-Eval uses,
-    and the seasons of the M4 competition.
-
-    Example:
-        >>> [scale_season(freq) for freq in ("15min", "h", "2h", "D", "B", "W-SUN", "MS", "QE-NOV")]
-        [96, 24, 12, 1, 5, 1, 12, 4]
-    """
-    offset = offset_of(freq)
-    unit = offset.rule_code.split("-")[0]
-    season = 1 if unit in ("D", "W") else season_of(offset.base)
-    return season // offset.n if season % offset.n == 0 else 1
-
-
 def error_scales(backtest, train, season=None, freq=None):
     """Return the mean absolute and mean squared seasonal difference of each series of a backtest.
 
@@ -88,7 +60,7 @@ def error_scales(backtest, train, season=None, freq=None):
     Args:
         backtest: DataFrame with the columns "unique_id" and "cutoff".
         train: Long or wide DataFrame of the training rows, or None.
-        season: int, number of steps in the season. None for `scale_season` of the frequency; series
+        season: int, number of steps in the season. None for `mase_season` of the frequency; series
             that are too short for it then have no scale.
         freq: str, pandas frequency; required if it cannot be inferred from the time stamps of
             `train`.
@@ -109,8 +81,6 @@ def error_scales(backtest, train, season=None, freq=None):
         raise ValueError("season and freq describe the training rows: pass train= as well.")
     if train is None:
         return None
-    if season is not None:
-        check_positive_integers(season=season)
     first_cutoffs = backtest.groupby(ID, sort=False)[CUTOFF].min()
     train = as_long(train)
     train = train[train[TIME] <= train[ID].map(first_cutoffs)]
@@ -118,12 +88,7 @@ def error_scales(backtest, train, season=None, freq=None):
         raise ValueError("train holds no row of the backtest's series up to their first origin.")
     panel = read_panel(train, freq=freq)
     longest = int((panel.ends - panel.begins).max())
-    if season is not None and season >= longest:
-        raise ValueError(
-            f"season must be below the {longest} steps of the longest training series, got "
-            f"{season}."
-        )
-    season = scale_season(panel.clock.freq) if season is None else season
+    season = choose_season(season, longest, mase_season(panel.clock.freq))
     scales = seasonal_differences(panel, season).reindex(first_cutoffs.index)
     # The reason why a series has no scale; a later entry replaces an earlier one.
     faults = {name: panel.faults.get(str(name), "no training rows") for name in scales.index}

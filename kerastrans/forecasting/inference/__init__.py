@@ -5,6 +5,7 @@ from kerastrans.utils.lazy import names_of
 __getattr__, __dir__, __all__ = names_of(
     __name__,
     {
+        "adaptation": (),
         "artefact": (),
         "calibration": (),
         "importances": (),

@@ -1,5 +1,6 @@
 """Written by tools/checks/stubs.py from kerastrans/forecasting/inference/__init__.py."""
 
+from kerastrans.forecasting.inference import adaptation as adaptation
 from kerastrans.forecasting.inference import artefact as artefact
 from kerastrans.forecasting.inference import calibration as calibration
 from kerastrans.forecasting.inference import importances as importances

@@ -108,6 +108,9 @@ class Config:
         for kind in ("past", "future"):
             check_column_names(**{kind: getattr(self, kind)})
             object.__setattr__(self, kind, tuple(getattr(self, kind)))
+        for name in ("loss", "optimizer", "alias"):
+            if isinstance(value := getattr(self, name), dict):
+                raise ValueError(f"{name}={value} is neither a name nor an object.")
         frozen = {name: _frozen(value) for name, value in self.hyperparameters.items()}
         object.__setattr__(self, "hyperparameters", frozen)
         self._check_columns()
@@ -271,19 +274,20 @@ class Config:
             object.__setattr__(copied, name, value)
         return copied
 
-    def with_published(self, model, name):
+    def with_published(self, model, name, calendar=None):
         """Return the config of "auto" with a model of published weights and their settings.
 
         Args:
             model: Keras model.
             name: str, alias if none was given.
+            calendar: bool, whether the model reads the calendar.
         """
         return self.changed(
             model=model,
             context_length=history_input(model).shape[1],
             scaler=WindowScaler(None),
             optimizer=fine_tuning_optimizer(),
-            calendar=None,
+            calendar=calendar,
             alias=self.alias or name,
         )
 

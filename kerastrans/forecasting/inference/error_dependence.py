@@ -2,9 +2,12 @@
 
 import numpy as np
 
+from kerastrans import heads
+from kerastrans.decoding.contract import patch_dependence_of
 from kerastrans.forecasting.dependence import Dependence
-from kerastrans.forecasting.inference.marginals import scores_of
+from kerastrans.forecasting.inference.marginals import head_scores, scores_of
 from kerastrans.forecasting.inference.windows import windows_of
+from kerastrans.utils.batch_sizes import BATCH
 from kerastrans.utils.user_warnings import warn_user
 
 MAX_WINDOWS = 1024  # of the history that a dependence is learnt from
@@ -19,6 +22,45 @@ def learn_dependence(forecasts, widths=None):
         widths: Distances of conformal intervals, see `Marginals`.
     """
     return Dependence.fit(scores_of(forecasts, widths), forecasts.names, forecasts.times)
+
+
+def learn_patch_dependence(model, held_out, training):
+    """Set how the steps of a patch depend on each other, given the patches before it.
+
+    It is that of the outcomes of each patch under the forecasts of a network that has read the true
+    values before it.
+
+    Args:
+        model: Keras model with `patch_dependence_of`.
+        held_out: `Windows` that the model was not trained on, perhaps none.
+        training: `Windows` that it was trained on. They are many, and their errors often depend
+            less on each other: they choose the process that the others are shrunk to.
+    """
+    weight = patch_dependence_of(model)
+    known = [
+        _patch_scores(model, windows, weight.shape[0])
+        for windows in (held_out, training)
+        if len(windows)
+    ]
+    learnt = Dependence.fit(*known[0], others=known[-1]) if known else None
+    if learnt is not None:
+        weight.assign(learnt.root)
+
+
+def _patch_scores(model, windows, patch_length):
+    """Return the first three arguments of `Dependence.fit` for the patches of some windows."""
+    head, scores = heads.of(model), []
+    for inputs, targets in windows.batches(BATCH, in_numpy=True):
+        parameters = np.asarray(model.predict_on_batch(inputs), "float64")
+        scores.append(head_scores(head, parameters, np.asarray(targets, "float64")))
+    scores = np.concatenate(scores)  # (windows, prediction_length, num_channels)
+    rest = -scores.shape[1] % patch_length
+    scores = np.pad(scores, [(0, 0), (0, rest), (0, 0)], constant_values=np.nan)
+    count = scores.shape[1] // patch_length
+    times = windows.panel.numbers(windows.series, windows.cuts)
+    times = times[:, None] + patch_length * np.arange(count)
+    names = windows.panel.names[windows.series].repeat(count, axis=0)
+    return scores.reshape(-1, patch_length, scores.shape[2]), names, times.ravel()
 
 
 def find_dependence(state, panel, forecast):

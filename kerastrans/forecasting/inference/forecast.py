@@ -50,7 +50,7 @@ def read_windows(state, frame, future, static, report):
         report: Function that is called with the panel, whose faults name the series left out.
     """
     reader = Reader.like(state)
-    panel = reader.panel(frame, static, future)
+    panel = reader.panel(frame, static, future, sort=False)
     windows = windows_of(state, panel, np.arange(len(panel)), panel.cuts)
     gaps = missing_ends(state.config, windows).max(axis=1)
     panel = reader.with_future(panel, state.reach, gaps)
@@ -160,8 +160,7 @@ def forecast_table(state, windows, static, levels, thresholds, alias, *, is_back
         alias: str, name of the forecast column.
         is_backtest: bool, whether outcomes are known, see `Forecasts.frame` and `conformal`.
     """
-    all_levels = state.levels(None) if thresholds else levels
-
+    all_levels = state.levels(None) if state.intervals else levels
     whole = None
 
     def columns(state, windows, chosen=None):

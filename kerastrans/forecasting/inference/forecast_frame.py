@@ -171,7 +171,8 @@ class Forecasts:
 
         If there are intervals and the point of the head is not its median, the medians are a column
         too. The bounds of a wider interval are never inside those of a narrower one: offsets may
-        change their order, so they are sorted.
+        change their order, so they are sorted. The median, or a point that is one, moves with the
+        bounds of the narrowest calibrated interval.
 
         Args:
             levels: Percents of the intervals.
@@ -207,16 +208,19 @@ class Forecasts:
                 probabilities.
         """
         check_alias(alias)
-        columns = {alias: self._column(self.output.point(self.parameters))}
-        levels = sorted(levels)
-        if levels and self.output.has_parameter_axis and not self.output.point_is_median:
-            columns[median_column(alias)] = self._column(self.output.median(self.parameters))
-        if levels:
-            bounds = self.ordered_bounds(levels, widths)
-            lows, highs = bounds[: len(levels)][::-1], bounds[len(levels) :]
-            for level, low, high in zip(levels, lows, highs, strict=True):
-                names = interval_columns(alias, level)
-                columns |= zip(names, map(self._column, (low, high)), strict=True)
+        columns, known = {alias: self.output.point(self.parameters)}, sorted(widths or levels)
+        is_mean = self.output.has_parameter_axis and not self.output.point_is_median
+        middle = median_column(alias) if is_mean else alias
+        if levels and is_mean:
+            columns[middle] = self.output.median(self.parameters)
+        if known:
+            lows, highs = np.split(self.ordered_bounds(known, widths), 2)
+            bounds = dict(zip(known, zip(lows[::-1], highs, strict=True), strict=True))
+            if widths and middle in columns:
+                columns[middle] = np.clip(columns[middle], lows[-1], highs[0])
+            for level in sorted(levels):
+                columns |= zip(interval_columns(alias, level), bounds[level], strict=True)
+        columns = {name: self._column(values) for name, values in columns.items()}
         marginals = Marginals(self, widths) if thresholds else None
         for x in thresholds:
             columns[exceeds_column(alias, x)] = self._column(marginals.exceedance(x))

@@ -120,16 +120,12 @@ class Marginals:
         """
         targets = self.forecasts.targets
         if self.widths is None:
-            sides = targets, np.nextafter(targets, -np.inf)
-            found = np.mean([self.output.cdf(self.parameters, x) for x in sides], axis=0)
-        else:
-            below = np.zeros(targets.shape)
-            for probability in _GRID:
-                quantile = self.quantiles(np.full((1, 1, 1, 1), probability))[0]
-                below += (quantile < targets) / 2 + (quantile <= targets) / 2
-            found = below / len(_GRID)
-        found = np.where(np.isfinite(targets), found, np.nan)
-        return scipy.special.ndtri(np.clip(found, _RANGE, 1 - _RANGE))
+            return head_scores(self.output, self.parameters, targets)
+        below = np.zeros(targets.shape)
+        for probability in _GRID:
+            quantile = self.quantiles(np.full((1, 1, 1, 1), probability))[0]
+            below += (quantile < targets) / 2 + (quantile <= targets) / 2
+        return _scores_at(below / len(_GRID), targets)
 
     @property
     def _levels(self):
@@ -156,6 +152,18 @@ class Marginals:
             base = np.broadcast_to(middle, (len(self._knots), *middle.shape))
         middle = np.clip(middle, lows[-1], highs[0])
         return base, np.concatenate([lows, middle[None], highs])
+
+
+def head_scores(head, parameters, targets):
+    """Return the `Marginals.normal_scores` of targets `(...)` under the distributions of a head."""
+    sides = targets, np.nextafter(targets, -np.inf)
+    return _scores_at(np.mean([head.cdf(parameters, x) for x in sides], axis=0), targets)
+
+
+def _scores_at(probabilities, targets):
+    """Return the normal quantiles of probabilities, NaN without a target."""
+    found = np.where(np.isfinite(targets), probabilities, np.nan)
+    return scipy.special.ndtri(np.clip(found, _RANGE, 1 - _RANGE))
 
 
 def residual_scores(forecasts):

@@ -88,16 +88,19 @@ class Reader:
         panel = reader._read_series(frame, static)
         return Reader(self.config, panel.clock, *parts), panel
 
-    def panel(self, frame, static=None, future=None):
+    def panel(self, frame, static=None, future=None, sort=True):
         """Return the series of a frame; invalid ones are left out, see `Panel.faults`.
+
+        They are in the order of their names, so that the order of the frame changes nothing that is
+        learnt or measured; in that of the frame if `sort` is False.
 
         Raises:
             ValueError: If `read_panel` refuses the frame, columns are missing, or the channels are
                 not those of the training data.
         """
-        return self.without_short(self._read_series(frame, static, future))
+        return self.without_short(self._read_series(frame, static, future, sort=sort))
 
-    def _read_series(self, frame, static=None, future=None, held_out=None):
+    def _read_series(self, frame, static=None, future=None, held_out=None, sort=True):
         """Return the series of a frame, short ones included; arguments as in `read_panel`."""
         if self.channels is not None and not self._is_univariate(frame):
             frame = self._columns(frame)
@@ -112,6 +115,7 @@ class Reader:
             future=future,
             limits=self.config.limits,
             held_out=held_out,
+            sort=sort,
         )
         self._check_bounds(panel)
         if self.num_channels not in (None, panel.num_channels):

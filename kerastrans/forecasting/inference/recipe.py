@@ -58,17 +58,17 @@ class Training:
             limit. An epoch ends early if the measured time of a step leaves no more than the
             validation, the spread and the final steps need. A limit that is shorter than compiling
             and one step is exceeded by these, and little time is left for the spread, which is then
-            measured on fewer forecasts. A warning says if the limit was exceeded by more than a
-            tenth, and how long the compilation took.
+            measured on fewer forecasts; "auto" is kerastrans-zero 2, untrained, instead. A warning
+            says if the limit was exceeded by more than a tenth, and how long the compilation took,
+            and if it ended the training of another model within the first epoch.
         restore_published: bool, whether published weights are restored unless the quantile loss of
             held-out windows is lower after the training, by more than its standard error. The
             windows are those that early stopping monitors, also if `epochs` is given. One line says
             which weights were kept; `fine_tuning` has the figures. The model "auto" is replaced by
-            kerastrans-zero 2, without training, for series that are too short, and unless its loss
-            there is lower than that of kerastrans-zero 2 by more than its standard error. The
-            trained model is kept if this is False, if another field than `time_limit` differs from
-            its default, or if `fit` gets a `validation` frame, callbacks, a checkpoint or
-            `distribute`.
+            kerastrans-zero 2, without training, or by the average of both, by the rule of
+            `training.comparison.Comparison.decide`. The trained model is kept if this is False, if
+            another field than `time_limit` differs from its default, or if `fit` gets a
+            `validation` frame, callbacks, a checkpoint or `distribute`.
         steps_per_epoch: int, number of training steps in an epoch; by default all windows, at most
             250 steps if training stops early.
         validation_steps: int, number of batches of the validation; by default all.
@@ -151,7 +151,7 @@ class Training:
 
 
 class TrainingChanges(TypedDict, total=False):
-    """Fields of `Training` as arguments of `fit`, for type checkers; a test compares the two."""
+    """Fields of `Training` as arguments of `fit`, written by `python -m tools.checks.stubs`."""
 
     epochs: int | None
     batch_size: int

@@ -33,10 +33,27 @@ def long_enough(config, panel, windows, step, reach=None):
     lengths = panel.lengths
     return panel.without(
         {
-            i: f"{lengths[i]} steps, too few for {windows} origins"
+            i: f"{lengths[i]} steps, too few for {windows} origin{'s' * (windows > 1)}"
             for i in np.flatnonzero(before < rows_before(config))
         }
     )
+
+
+def with_rows_before(config, panel, cuts):
+    """Return which origins `(windows, series)` have enough rows before them.
+
+    Warns:
+        UserWarning: If a series has fewer origins than were asked for.
+    """
+    is_known = cuts - panel.begins >= rows_before(config)
+    counts = is_known.sum(axis=0)
+    few = np.flatnonzero(counts < len(cuts))
+    if len(few):
+        warn_user(
+            f"{len(few)} of {len(panel)} series have rows for fewer than {len(cuts)} origins, "
+            f"{str(panel.names[few[0], 0])!r} for {counts[few[0]]}: they have so many."
+        )
+    return is_known
 
 
 @dataclass(frozen=True)
@@ -86,11 +103,12 @@ def forecast_origins(state, frame, table, *, windows, step, static):
     step = step or state.config.prediction_length
     check_positive_integers(windows=windows, step=step)
     panel = Reader.like(state).panel(frame, static)
-    panel = long_enough(state.config, panel, windows, step, state.reach)
+    panel = long_enough(state.config, panel, 1, step, state.reach)
     if not len(panel):  # the caller reports the faults
         return Backtest(panel, None, state)
-    series = np.tile(np.arange(len(panel)), windows)
-    cuts = origins(panel, state.reach, windows, step).ravel()
+    cuts = origins(panel, state.reach, windows, step)
+    is_known = with_rows_before(state.config, panel, cuts)
+    series, cuts = np.nonzero(is_known)[1], cuts[is_known]
     rows = table(state, windows_of(state, panel, series, cuts))
     warn_in_sample(state, panel, series, cuts, "score")
     return Backtest(panel, rows, state)
@@ -197,31 +215,35 @@ def refit_origins(
         )
     reader, panel = Reader.first(forecaster.config, frame, static, options.pop("freq", None))
     panel = reader.without_short(panel)
-    panel = long_enough(forecaster.config, panel, windows, step)
+    panel = long_enough(forecaster.config, panel, 1, step)
     if not len(panel):  # the caller reports the faults
         return Backtest(panel, None, forecaster.fitted)
     parts, stays, cuts = [], False, origins(panel, steps, windows, step)
+    first = (cuts - panel.begins >= rows_before(forecaster.config)).any(axis=1).argmax()
     forecaster = forecaster.clone()  # which has the recipe of its first fit
-    for number in range(windows):
-        if number % every == 0 and not stays:
+    for number in range(first, windows):
+        if (number - first) % every == 0 and not stays:
             known = rows_until(frame, panel, cuts[number], train_size)
             fresh = forecaster.clone().fit(known, static=static, freq=panel.clock.freq, **options)
-            if forecaster.config.model == AUTO:
+            if forecaster.config.model == AUTO and (fresh.card or fresh.fitted.config.architecture):
                 # Published weights that it has chosen for the first origin forecast all of them,
-                # and none if it has trained.
+                # and none if it has trained. If it has averaged both, it chooses anew.
                 stays, options["restore_published"] = fresh.card is not None, False
                 if not stays:  # nor do its architectures differ from origin to origin
                     forecaster = _with_choice(forecaster, fresh.fitted.config)
         state = fresh.fitted
-        if number == 0:  # the context is known now
-            panel = long_enough(state.config, panel, windows, step)
+        if number == first:  # the context is known now
+            panel = long_enough(state.config, panel, 1, step)
             if not len(panel):
                 return Backtest(panel, None, state)
             cuts = origins(panel, steps, windows, step)
+            is_known = with_rows_before(state.config, panel, cuts)
         # A context that grows with the rows leaves out no further series.
         padded = fresh.reader.with_config(replace(state.config, short="pad"))
         read = padded.panel(frame, static)
         others = ~np.isin(read.names[:, 0], panel.names[:, 0])
         read = read.without(dict.fromkeys(np.flatnonzero(others), "left out"))
-        parts.append(table(state, windows_of(state, read, np.arange(len(read)), cuts[number])))
+        series = np.flatnonzero(is_known[number])
+        if len(series):
+            parts.append(table(state, windows_of(state, read, series, cuts[number][series])))
     return Backtest(panel, pd.concat(parts, ignore_index=True), state)

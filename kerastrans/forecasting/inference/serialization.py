@@ -10,6 +10,7 @@ from kerastrans.data.scaling import WindowScaler
 from kerastrans.forecasting.inference.recipe import Training
 from kerastrans.forecasting.inference.state import FittedState
 from kerastrans.utils.files import load_model, read_json
+from kerastrans.utils.keras_internals import serialize_loss
 from kerastrans.utils.model_files import without_optimizer
 
 MODEL, FORECASTER = "model.keras", "forecaster.json"
@@ -29,6 +30,7 @@ def write_files(config, state, folder, optimizer):
     arguments = config.arguments()
     if config.architecture is None:  # model.keras is enough to build it
         arguments |= {"model": None, "head": None, "size": None, "alias": state.config.name}
+        arguments["context_length"] = state.config.context_length
         for name in config.hyperparameters:
             del arguments[name]
     content = {"format": FORMAT, "config": write_arguments(arguments), "fitted": state.to_dict()}
@@ -83,7 +85,8 @@ def write_arguments(arguments):
     """Return constructor arguments, ready for JSON."""
     records = {name: asdict(arguments[name]) for name in RECORDS}
     written = {**arguments, **records}
-    written = json.loads(json.dumps(keras.saving.serialize_keras_object(written)))
+    written = keras.saving.serialize_keras_object(written)
+    written = json.loads(json.dumps(written | {"loss": serialize_loss(arguments["loss"])}))
     for name in ("head", "loss", "optimizer"):
         try:
             keras.saving.deserialize_keras_object(written[name])

@@ -13,6 +13,7 @@ from kerastrans.data.scaling import WindowScaler
 from kerastrans.data.tables.reader import Reading
 from kerastrans.data.time.clock import Clock
 from kerastrans.data.time.frequency import offset_of
+from kerastrans.data.time.seasons import Seasons
 from kerastrans.decoding.graph import history_input, inputs_of, is_autoregressive, takes_missing
 from kerastrans.forecasting.conformal.intervals import ConformalIntervals
 from kerastrans.forecasting.dependence import Dependence
@@ -99,11 +100,12 @@ class FittedState:
             was not learnt.
         read_as: Dict of how the file of the training data was read, see
             `kerastrans.data.read_table`; None if it is not known.
+        seasons: `Seasons` of the training data; None before `fit`.
         adapted_from: `FittedState` with the horizon of the model, which this one was adapted from;
             None for itself. It is not saved.
         fits: Tuple of `FitCall`, one for each call of `fit`, the oldest first.
-        fine_tuning: Dict of whether `fit` kept the published weights or the trained ones, and why,
-            see `training.guard.Guard`; None for other models, and before `fit`.
+        fine_tuning: Dict of whether `fit` kept the published weights, the trained ones or their
+            average, and why, see `training.comparison.Verdict`; None for other models.
     """
 
     config: Config
@@ -159,6 +161,7 @@ class FittedState:
             lambda x: tuple(FitCall.from_dict(call) for call in x),
         ),
     )
+    seasons: Seasons | None = field(default=None, metadata=_object(Seasons))
     adapted_from: "FittedState | None" = None
 
     def __getstate__(self):
@@ -264,7 +267,7 @@ class FittedState:
         return least_inputs(self.model) if scaler.is_identity else {LEAST: scaler}
 
     @property
-    def _pretrained(self):
+    def pretrained(self):
         """`KerastransZero` of the model, which can read fewer steps; None for other models."""
         if self.card is None:
             return None
@@ -279,16 +282,16 @@ class FittedState:
     def graph_lengths(self):
         """Numbers of last steps that the compiled graphs read, in increasing order."""
         length = self.config.context_length
-        if self._pretrained is None:
+        if self.pretrained is None:
             return [length]
-        return sorted({min(self._pretrained.padded_length(n + 1), length) for n in range(length)})
+        return sorted({min(self.pretrained.padded_length(n + 1), length) for n in range(length)})
 
     def _num_steps(self, history):
         """Return how many last steps the graph reads: fewer if kerastrans_zero knows no earlier."""
-        if self._pretrained is None:
+        if self.pretrained is None:
             return history.shape[1]
         is_known = ~np.isnan(history).all(axis=(0, 2))
-        length = self._pretrained.padded_length(len(is_known) - int(is_known.argmax()))
+        length = self.pretrained.padded_length(len(is_known) - int(is_known.argmax()))
         return min(length, history.shape[1])
 
     def _graph(self, num_steps):
@@ -298,8 +301,8 @@ class FittedState:
             (num_steps, self.config.scaler, self.config.fill),
         )
         if key not in graphs:
-            is_whole = self._pretrained is None or num_steps == self.config.context_length
-            model = self.model if is_whole else self._pretrained.shorten(self.model, num_steps)
+            is_whole = self.pretrained is None or num_steps == self.config.context_length
+            model = self.model if is_whole else self.pretrained.shorten(self.model, num_steps)
             graph = build_forecast_graph(model, self.config.scaler, self.config.fill)
             graphs[key] = compile_inference(graph), [x.name for x in graph.inputs]
         return graphs[key]
@@ -387,8 +390,16 @@ class FittedState:
             if not how["is_valid"](stored[name]):
                 raise ValueError(f"{name} {how['rule']}.")
         config = replace(config, **settings)
-        if config.model == AUTO:  # it had chosen published weights
-            config = config.with_published(model, stored["card"]["name"])
+        if config.model == AUTO:  # it had chosen published weights, or an average with them
+            name = stored["card"]["name"] if stored["card"] else model.name
+            config = config.with_published(model, name, config.calendar)
         return cls(
             config, model, **{name: how["read"](stored[name]) for name, how in known.items()}
         )
+
+
+def state_of(reader, model, **facts):
+    """Return the `FittedState` of a model of the frames of a `Reader`, with other fields."""
+    return FittedState(
+        reader.config, model, reader.clock, reader.covariates, reader.channels, **facts
+    )

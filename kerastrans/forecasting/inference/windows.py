@@ -72,7 +72,7 @@ def warn_of_missing_ends(config, windows):
     """Warn of series that end with missing values, and of what is then not used."""
     panel, counts = windows.panel, missing_ends(config, windows)
     is_late, names, steps = counts > 0, panel.names[windows.series], windows.prediction_length
-    if config.mixes_channels:
+    if config.mixes_channels and config.fill != "zero":
         alone = panel.missing_ends(windows.series, windows.cuts, windows.context_length)
         is_filled = (alone > counts) & (alone < windows.context_length)
         if is_filled.any():

@@ -12,7 +12,7 @@ from kerastrans.utils.lazy import names_of
 __getattr__, __dir__, __all__ = names_of(
     __name__,
     {
-        "aggregates": ("aggregate_paths",),
+        "aggregates": ("aggregate_paths", "backtest_aggregates"),
         "events": ("find_first_passages", "find_peaks"),
         "simulation": (),
     },

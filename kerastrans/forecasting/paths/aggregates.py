@@ -8,11 +8,26 @@ import numpy as np
 import pandas as pd
 from narwhals.typing import IntoDataFrameT
 
-from kerastrans.data.frames import ID, TIME, check_is_frame
+from kerastrans.data.frames import ID, TARGET, TIME, check_is_frame, is_wide, to_long
 from kerastrans.data.native_frames import takes_any_frame
-from kerastrans.evaluation.columns import PATH, STEPS, check_columns, read_columns
+from kerastrans.evaluation.columns import (
+    PATH,
+    STEPS,
+    check_columns,
+    interval_columns,
+    read_columns,
+)
+from kerastrans.forecasting.inference.adaptation import adapt_to_clock, adapt_to_frame
+from kerastrans.forecasting.inference.horizon import with_horizon
+from kerastrans.forecasting.inference.reader import Reader
+from kerastrans.forecasting.inference.rolling_origins import warn_in_sample
 from kerastrans.utils.user_warnings import warn_user
-from kerastrans.utils.validation import check_choice, check_levels
+from kerastrans.utils.validation import (
+    check_choice,
+    check_levels,
+    check_percents,
+    check_positive_integers,
+)
 
 
 @dataclass(frozen=True)
@@ -227,6 +242,104 @@ def aggregate_paths(
     if freq is None:
         return found
     return found.merge(rows[[ID, TIME, STEPS]].drop_duplicates(), on=[ID, TIME], how="left")
+
+
+@takes_any_frame
+def backtest_aggregates(
+    forecaster: Any,
+    frame: IntoDataFrameT,
+    freq: str | int | None = None,
+    *,
+    windows: int = 5,
+    step: int | None = None,
+    how: str = "sum",
+    by: Any = None,
+    levels: Sequence[float] = (80, 95),
+    num_paths: int = 100,
+    seed: int = 0,
+    static: Any = None,
+    prediction_length: int | None = None,
+) -> IntoDataFrameT:
+    """Forecast sums or means of steps and series from several origins, and give the true ones.
+
+    All series have the same origins, so that their sums are of the same dates. The true values are
+    aggregated as the paths are, see `aggregate_paths`, and `kerastrans.backtesting.score` scores
+    the result: "coverage-80" is the share of sums within their intervals of 80 %.
+
+    Args:
+        forecaster: Trained `kerastrans.Forecaster`.
+        frame: Long or wide DataFrame of the rows up to the end of the last origin's horizon, with
+            the covariates.
+        freq: As in `aggregate_paths`; None for the whole horizon.
+        windows: int, number of origins; the last one is `prediction_length` steps before the end.
+        step: int, number of steps from one origin to the next; by default `prediction_length`.
+        how: As in `aggregate_paths`.
+        by: As in `aggregate_paths`.
+        levels: Percents of the intervals. The upper bound of 90 is the stock that is enough in 95 %
+            of the cases.
+        num_paths: As in `Forecaster.simulate`, as the following.
+        seed: int.
+        static: DataFrame of static covariates.
+        prediction_length: int, number of steps to forecast.
+
+    Returns:
+        DataFrame with the columns "unique_id", "ds" (the first time stamp of the period), "cutoff",
+        "y" (the true sum), the median and the bounds of the intervals under the names of `predict`.
+
+    Raises:
+        ValueError: If the frame has too few time stamps, or an argument of `aggregate_paths` or
+            `Forecaster.simulate` is invalid.
+
+    Warns:
+        UserWarning: If the model was trained on rows of a horizon.
+
+    Example:
+        >>> import kerastrans
+        >>> forecaster = kerastrans.zoo.from_preset("nhits_air_passengers_12")
+        >>> passengers = kerastrans.datasets.load("air_passengers")
+        >>> rows = backtest_aggregates(forecaster, passengers, windows=2, levels=[80])
+        >>> rows.columns.tolist()[3:]
+        ['y', 'nhits', 'nhits-lo-80', 'nhits-hi-80']
+    """
+    config, alias = forecaster.config, forecaster.alias
+    ahead = [*config.future, *config.limits]
+    state = adapt_to_clock(adapt_to_frame(forecaster._trained(), frame), frame)
+    steps = with_horizon(state, prediction_length).config.prediction_length
+    step = steps if step is None else step
+    check_positive_integers(windows=windows, step=step)
+    names = {alias: 0.5}
+    for level in check_percents(levels):
+        tail = (100 - level) / 200
+        names |= dict(zip(interval_columns(alias, level), (tail, 1 - tail), strict=True))
+    long = to_long(frame, {*config.past, *ahead}) if is_wide(frame) else frame
+    stamps = pd.DatetimeIndex(frame.index if is_wide(frame) else frame[TIME])
+    panel = Reader.like(state).panel(frame, static)
+    series = np.arange(len(panel))
+    ends, first = panel.numbers(series, panel.cuts), panel.first.min()
+    starts = ends.max() - steps - step * np.arange(windows)[::-1]  # on the clock
+    if starts[0] <= first:
+        raise ValueError(
+            f"windows={windows} of {steps} steps need more than the {ends.max() - first} time "
+            "stamps given."
+        )
+    cuts = panel.cuts - (ends - starts[:, None])
+    warn_in_sample(state, panel, np.tile(series, windows), cuts.ravel(), "score")
+    draws = {"num_paths": num_paths, "seed": seed, "prediction_length": steps, "static": static}
+    draws["freq"], sums, rows = panel.clock.freq, {"how": how, "by": by}, []
+    for start in starts:
+        cutoff, last = panel.clock.times(np.array([start - 1, start + steps - 1]))
+        part = frame[(stamps > cutoff) & (stamps <= last)]
+        future = part[ahead if is_wide(frame) else [ID, TIME, *ahead]] if ahead else None
+        paths = forecaster.simulate(frame[stamps <= cutoff], future=future, **draws)
+        found = aggregate_paths(paths, freq, quantiles=sorted({*names.values()}), **sums)
+        found = found.pivot(index=[ID, TIME], columns="quantile", values=alias).reset_index()
+        truth = paths[[ID, TIME]].drop_duplicates().merge(long[[ID, TIME, TARGET]], how="left")
+        truth = truth.rename(columns={TARGET: alias}).assign(**{PATH: 0})
+        truth = aggregate_paths(truth, freq, **sums).rename(columns={alias: TARGET})
+        found = found.merge(truth[[ID, TIME, TARGET]])
+        columns = {name: found[probability] for name, probability in names.items()}
+        rows.append(found[[ID, TIME]].assign(cutoff=cutoff, y=found[TARGET], **columns))
+    return pd.concat(rows, ignore_index=True)
 
 
 def _exists(paths, table):

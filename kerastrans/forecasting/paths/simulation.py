@@ -22,7 +22,6 @@ from kerastrans.forecasting.inference.forecast import (
 from kerastrans.forecasting.inference.marginals import Marginals
 from kerastrans.forecasting.inference.windows import SeriesEnds
 from kerastrans.utils.batch_sizes import BATCH
-from kerastrans.utils.user_warnings import warn_user
 
 BYTES_PER_VALUE = 64  # of the frame, and of the arrays that it is made from
 MAX_GIB = 8  # of the memory that one call may need
@@ -131,13 +130,6 @@ def _decoded_paths(state, windows, names, seed, static):
     forecasts = forecast_windows(state, windows)
     if not hasattr(forecasts.output, "sample") or not forecasts.output.has_parameter_axis:
         Marginals(forecasts)  # a point, which raises
-    patch = min(windows.decoder_patch, windows.prediction_length)
-    if patch > 1:
-        warn_user(
-            f"the {patch} steps of a patch are drawn independently of each other: the "
-            "distributions of sums, peaks and first passages over several of them are wrong. A "
-            "model that is trained with patch_length=1 draws joint paths."
-        )
     # (paths, windows, steps, channels)
     paths = np.moveaxis(forecasts.parameters, -1, 0)
     if state.intervals is not None:

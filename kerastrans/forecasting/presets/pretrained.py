@@ -15,7 +15,7 @@ from kerastrans.forecasting.training.fine_tuning import TRAINABLE, count_trainab
 from kerastrans.models.pretrained import load
 from kerastrans.models.pretrained.grouped_model import GroupedModel
 from kerastrans.models.pretrained.licences import summary
-from kerastrans.models.pretrained.shipped import resolve_checkpoint
+from kerastrans.models.pretrained.shipped import options_for, resolve_checkpoint
 from kerastrans.utils.types import PathLike
 from kerastrans.utils.validation import (
     check_at_most,
@@ -53,33 +53,37 @@ def from_pretrained(
     frequency of these data.
 
     Args:
-        source: "kerastrans_zero", "kerastrans_zero_2" or "fracast_0", which are part of the
-            package; a folder with a published checkpoint, `config.json` and `model.safetensors`;
-            or its name on the Hugging Face hub, such as "amazon/chronos-bolt-small", which requires
-            `pip install "kerastrans[hub]"` and is downloaded once.
+        source: "kerastrans_zero_2", which is part of the package; a folder with a published
+            checkpoint, `config.json` and `model.safetensors`; or its name on the Hugging Face hub,
+            such as "amazon/chronos-bolt-small", which requires `pip install ".[hub]"` and
+            is downloaded once.
         prediction_length: int, number of steps to forecast.
         context_length: int, number of steps of history; by default 512, or 1,024 for
-            both kerastrans-zero models and 2,048 for "fracast_0", TinyCast and Reverso, but at most
-            as many as the model reads; "max" for these, as the authors' packages read by default.
+            kerastrans-zero and 2,048 for Fracast, TinyCast and Reverso, but at most as many as the
+            model reads; "max" for these, as the authors' packages read by default.
         joint: Names of the columns of wide frames that are forecast together, for a model that
             attends across variates (Chronos-2, Toto); by default each column is forecast
             separately.
         model_options: Dict of options of the authors' package, such as `{"scale_factor": 24 / 7}`
             for FlowState, `{"block_length": 768}` for Toto or
             `{"use_continuous_quantile_head": False}` for TimesFM, see `option_names` of the models
-            in `kerastrans.models.pretrained`.
+            in `kerastrans.models.pretrained`. kerastrans-zero 2 has the `season` of the clock of
+            each frame: a day for steps of five minutes to an hour, a year for steps of months.
+            `{"season": 1}` forecasts as for values without a season, and `{"season": None}` by
+            nothing but the network.
         trainable: Weights that `fit` trains: "all"; "lora", adapters of rank `lora_rank` for each
             dense layer, which are finally added to the weights; or "head", the layers after the
             last attention.
         lora_rank: int, rank of the adapters.
-        past: Names of columns that are known for the past, for a model with covariates: both
-            kerastrans-zero models, Chronos-2 and Toto. They are normalised by the model. They are
+        past: Names of columns that are known for the past, for a model with covariates:
+            kerastrans-zero, Chronos-2 and Toto. They are normalised by the model. They are
             also used in `fit`.
         future: Names of columns that are also known for the steps to forecast.
         categories: Dict of the columns in `past` and `future` that hold texts -> their texts, for
-            both kerastrans-zero models; other texts count as unknown. For another model, encode a
+            kerastrans-zero; other texts count as unknown. For another model, encode a
             category as columns of 0 and 1.
-        freq: str, pandas frequency of the frames, if it cannot be inferred from the time stamps.
+        freq: str, pandas frequency of the frames, if it cannot be inferred from the time stamps;
+            for arrays and exported files, which have none, also to choose the season.
         revision: str, commit, branch or tag on the hub; by default the newest. The `card` of the
             forecaster has the commit, the licence, the source and the checksum.
         verbose: bool, whether to print the card in one line.
@@ -105,15 +109,19 @@ def from_pretrained(
     _check_not_set(options)
     if not isinstance(model_options, dict | None):
         raise ValueError(f"model_options must be a dict of options, got {model_options!r}.")
-    folder, card = resolve_checkpoint(source, revision)
-    pretrained = load(folder).with_options(**model_options or {})
-    if joint and not isinstance(pretrained, GroupedModel):
-        raise ValueError(f"{pretrained.network.name} forecasts each series separately: no joint.")
-    context_length = _resolve_context(pretrained, context_length)
-    covariates, num_channels = _covariates(past, future, categories or {}), len(joint) or 1
-    model = pretrained.build(context_length, prediction_length, num_channels, covariates.sizes())
     if freq is not None:
         offset_of(freq)  # raises
+    folder, card = resolve_checkpoint(source, revision)
+    if model_options is None:
+        model_options = options_for(card["name"], freq)
+    pretrained = load(folder).with_options(**model_options)
+    if joint and not isinstance(pretrained, GroupedModel):
+        raise ValueError(f"{pretrained.network.name} forecasts each series separately: no joint.")
+    length = _resolve_context(pretrained, context_length)
+    if context_length not in (None, "max"):
+        card["context_length"] = int(length)
+    covariates, num_channels = _covariates(past, future, categories or {}), len(joint) or 1
+    model = pretrained.build(length, prediction_length, num_channels, covariates.sizes())
     card["parameters"] = count_trainable(model)
     if model_options:
         # NumPy's numbers as Python's, which JSON has.
@@ -122,7 +130,7 @@ def from_pretrained(
     options = {"optimizer": fine_tuning_optimizer(), **options}
     options |= {"past": past, "future": future}
     options.setdefault("alias", card["name"].rpartition("/")[2])
-    forecaster = Forecaster(model, context_length, prediction_length, scaler=None, **options)
+    forecaster = Forecaster(model, length, prediction_length, scaler=None, **options)
     tuning = {"trainable": trainable, "lora_rank": lora_rank}
     parts = forecaster.config, model, None, covariates, tuple(joint) or None
     forecaster.fitted = FittedState(*parts, given_freq=freq, **tuning, card=card)

@@ -4,12 +4,7 @@ import contextlib
 import tempfile
 from pathlib import Path
 
-from kerastrans.forecasting.inference.preset_files import (
-    CARD,
-    CONTENT,
-    README,
-    check_sha256,
-)
+from kerastrans.forecasting.inference.preset_files import CARD, CONTENT, README, check_sha256
 from kerastrans.models.pretrained.checkpoint import WEIGHTS
 from kerastrans.models.pretrained.shipped import FOLDER
 from kerastrans.utils.files import sha256_of, unpack

@@ -16,7 +16,7 @@ def upload_preset(
 ) -> str:
     """Publish the folder of a preset on the Hugging Face hub.
 
-    `from_preset(uri)` can then load it. The upload requires `pip install "kerastrans[hub]"`, and a
+    `from_preset(uri)` can then load it. The upload requires `pip install ".[hub]"`, and a
     login (`hf auth login`) or a token in the environment variable `HF_TOKEN`.
 
     Args:

@@ -1,20 +1,20 @@
 """Candidates of `kerastrans.select`, in training order, and the folder that stores them."""
 
+import contextlib
 import json
 import warnings
-import zlib
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
 from kerastrans import heads
 from kerastrans.data.covariates import Covariates
-from kerastrans.data.time.seasons import season_of
+from kerastrans.data.time.seasons import shortest_season
 from kerastrans.decoding.graph import history_input
 from kerastrans.forecasting.forecaster import Forecaster
 from kerastrans.forecasting.inference.forecast import forecast_windows
 from kerastrans.forecasting.inference.windows import windows_of
+from kerastrans.forecasting.training.defaults import LONG_CONTEXT
 from kerastrans.forecasting.training.fallback import build_published
 from kerastrans.forecasting.training.spread import UnmeasuredSpreadWarning
 from kerastrans.forecasting.training.time_limit import TimeLimitWarning
@@ -22,6 +22,7 @@ from kerastrans.models import registry
 from kerastrans.models.parts.ensemble import at_levels, with_residuals
 from kerastrans.models.pretrained.shipped import DEFAULT as PRETRAINED
 from kerastrans.utils.files import new_file, read_json
+from kerastrans.utils.identity import differing, fingerprints
 
 SETTINGS_FILE = "selection.json"
 
@@ -86,14 +87,15 @@ def load_pretrained(frame, prediction_length, freq, seed, **columns):
         **columns: Names of covariates, "past" and "future".
     """
     covariates = Covariates.of(frame, **columns)
-    model, _ = build_published(prediction_length, covariates, freq, _longest(frame))
+    max_context = LONG_CONTEXT * _longest(frame)  # so that longer series can follow
+    model, _ = build_published(prediction_length, covariates, freq, max_context)
     size = history_input(model).shape[1], prediction_length
     options = {"scaler": None, "alias": PRETRAINED, "seed": seed, **columns}
     forecaster = Forecaster(at_levels(model, QUANTILES), *size, **options)
     return forecaster.fit(frame, freq=freq, epochs=0)
 
 
-def fit_naive(frame, prediction_length, freq, season=None, **options):
+def fit_naive(frame, prediction_length, freq, season=None, seed=0):
     """Return a seasonal naive forecaster whose quantiles come from its errors on this frame.
 
     Args:
@@ -101,16 +103,11 @@ def fit_naive(frame, prediction_length, freq, season=None, **options):
         prediction_length: int, number of steps to forecast.
         freq: str, pandas frequency.
         season: int, number of steps of a season; by default the shortest one of the frequency.
-        **options: Options of `Forecaster`; only "seed" and "short" are used, because covariates
-            would require weights.
+        seed: int, seed of the forecaster.
     """
-    longest = _longest(frame)
-    season = season or season_of(freq)
-    season = season if 2 * season <= longest else 1
-    context_length = max(2 * season, 3)
-    options = {key: options[key] for key in options.keys() & {"seed", "short"}}
-    size = context_length, prediction_length
-    points = Forecaster(NAIVE, *size, season=season, **options).fit(frame, freq=freq)
+    season = season or shortest_season(freq, _longest(frame))
+    size = max(2 * season, 3), prediction_length  # context and forecast
+    points = Forecaster(NAIVE, *size, season=season, seed=seed).fit(frame, freq=freq)
     panel = points.reader.panel(frame)
     # Forecast from every row that has a season of history before it.
     origins = [
@@ -119,12 +116,12 @@ def fit_naive(frame, prediction_length, freq, season=None, **options):
         for cut in range(begin + min(season, length - 1) + 1, begin + length)
     ]
     # Keep every n-th of them, with n rounded up, so that at most MAX_RESIDUAL_WINDOWS remain.
-    origins = origins[:: -(-len(origins) // MAX_RESIDUAL_WINDOWS) or 1]
-    origins = np.array(origins).reshape(-1, 2)
+    every = -(-len(origins) // MAX_RESIDUAL_WINDOWS) or 1
+    origins = np.array(origins[::every]).reshape(-1, 2)
     model = registry.build(NAIVE, *size, 1, season=season)
     residuals = _residual_quantiles(points, panel, origins, prediction_length)
     model = with_residuals(model, residuals, QUANTILES)
-    return Forecaster(model, *size, alias=NAIVE, **options).fit(frame, freq=freq, epochs=0)
+    return Forecaster(model, *size, alias=NAIVE, seed=seed).fit(frame, freq=freq, epochs=0)
 
 
 def _longest(frame):
@@ -169,34 +166,27 @@ def _residual_quantiles(points, panel, origins, prediction_length):
 class CandidateStore:
     """Store of trained candidates by number, in a folder if one is given.
 
+    Several processes may share a folder: a candidate is that of the process that was first.
+
     Args:
         folder: Path of the folder, which is created if it does not exist; None to store nothing.
-        settings: Dict, ready for JSON, of everything that determines the selection.
-        frame: Frame of the selection, whose checksum is one of the settings.
-        static: Frame of static covariates, or None.
+        settings: Dict of everything that determines the selection, see `fingerprint`.
 
     Raises:
         ValueError: If the folder belongs to another selection. The message names the settings that
             differ.
     """
 
-    def __init__(self, folder, settings, frame, static):
+    def __init__(self, folder, settings):
         self.folder = None if folder is None else Path(folder)
         if self.folder is None:
             return
-        checksums = [checksum(x) for x in (frame, static) if x is not None]
-        settings = json.loads(json.dumps({**settings, "data": checksums}))
-        path = self.folder / SETTINGS_FILE
-        if not path.is_file():
-            self.folder.mkdir(parents=True, exist_ok=True)
-            with new_file(path) as unfinished:
-                unfinished.write_text(json.dumps(settings, indent=2) + "\n")
-            return
-        stored = read_json(path, {})
-        differing = [name for name in settings if stored.get(name) != settings[name]]
-        if differing:
+        settings, path = fingerprints(settings), self.folder / SETTINGS_FILE
+        with contextlib.suppress(FileExistsError), new_file(path) as unfinished:
+            unfinished.write_text(json.dumps(settings, indent=2) + "\n")
+        if others := differing(read_json(path, {}), settings):
             raise ValueError(
-                f"{self.folder} holds a selection with other {', '.join(differing)}: give another "
+                f"{self.folder} holds a selection with other {', '.join(others)}: give another "
                 "folder, or delete this one."
             )
 
@@ -206,15 +196,11 @@ class CandidateStore:
 
     def get(self, number, train):
         """Return a stored candidate, or train and store it."""
-        if self.has(number):
-            return Forecaster.load(self.folder / str(number))
-        forecaster = train()
-        if self.folder is not None:
-            forecaster.save(self.folder / str(number))
-        return forecaster
-
-
-def checksum(frame):
-    """Return a checksum of the columns, index and values of a frame."""
-    hashes = pd.util.hash_pandas_object(frame).to_numpy()
-    return zlib.crc32(np.ascontiguousarray(hashes), zlib.crc32(repr(list(frame)).encode()))
+        if not self.has(number):
+            forecaster = train()
+            if self.folder is None:
+                return forecaster
+            with contextlib.suppress(FileExistsError):  # another process was faster
+                forecaster.save(self.folder / str(number))
+                return forecaster
+        return Forecaster.load(self.folder / str(number))

@@ -11,7 +11,6 @@ from kerastrans import heads
 from kerastrans.data.covariates import KINDS, Covariates
 from kerastrans.data.window_index import training_cuts
 from kerastrans.decoding.graph import inputs_of
-from kerastrans.decoding.rollout import quantile_model
 from kerastrans.forecasting.forecaster import Forecaster
 from kerastrans.forecasting.inference.error_dependence import learn_dependence
 from kerastrans.forecasting.inference.forecast import forecast_windows
@@ -21,6 +20,7 @@ from kerastrans.forecasting.inference.windows import windows_of
 from kerastrans.forecasting.training.data import TrainingData
 from kerastrans.forecasting.training.defaults import thin_windows
 from kerastrans.forecasting.training.extra_steps import num_extra_steps, train_further
+from kerastrans.forecasting.training.fallback import quantiles_of
 from kerastrans.forecasting.training.loop import steps_taken
 from kerastrans.forecasting.training.spread import SpreadCorrection
 from kerastrans.forecasting.training.time_limit import TimeLimit
@@ -48,6 +48,7 @@ def combine(
             architectures may differ. Autoregressive models contribute the quantiles of
             `num_samples` samples, drawn with the same random numbers for all windows; another
             `fit` does not train them. Conformal intervals are dropped; call `calibrate` afterwards.
+            Missing values at the end of a series are zeros if all members have `fill="zero"`.
         how: "median" or "mean", applied to the points or to each quantile.
         alias: Name of the forecast column.
 
@@ -83,7 +84,7 @@ def build_combined(cls, forecasters, weights, *, alias="ensemble", seed=0):
     fitted, levels = [x.fitted for x in forecasters], _common_quantiles(forecasters)
     weights = [None if weight is None else float(weight) for weight in weights]
     members = [
-        Member(_model_of(x, levels), x.config.scaler, weight, x.config.fill)
+        Member(quantiles_of(x, levels), x.config.scaler, weight, x.config.fill)
         for x, weight in zip(fitted, weights, strict=True)
     ]
     model = build_ensemble(members, levels)
@@ -95,8 +96,8 @@ def build_combined(cls, forecasters, weights, *, alias="ensemble", seed=0):
     calendar = any(x.config.calendar for x in fitted)
     length = forecasters[0].prediction_length
     names["bounds"] = forecasters[0].config.bounds
-    refuse = any(x.config.short == "refuse" for x in fitted)
-    names["short"] = "refuse" if refuse else forecasters[0].config.short
+    names["short"] = "refuse" if any(x.config.short == "refuse" for x in fitted) else "pad"
+    names["fill"] = "zero" if all(x.config.fill == "zero" for x in fitted) else None
     ensemble = cls(
         model, None, length, scaler=None, calendar=calendar, seed=seed, alias=alias, **names
     )
@@ -110,6 +111,7 @@ def build_combined(cls, forecasters, weights, *, alias="ensemble", seed=0):
         chosen_by=_latest_times(x.chosen_by for x in fitted),
         made_by="kerastrans.combine",
         read_as=fitted[0].read_as,
+        seasons=fitted[0].seasons,
     )
     return ensemble
 
@@ -126,15 +128,6 @@ def _common_quantiles(forecasters):
     """
     of_models = [heads.of(x.fitted.model) for x in forecasters if not _draws(x)]
     return getattr((of_models or [heads.QuantileHead()])[0], "levels", None)
-
-
-def _model_of(state, levels):
-    """Return the model of a member, whose forecasts are points or quantiles at these levels."""
-    if not isinstance(state.head, heads.Samples):
-        return state.model
-    config = state.config
-    options = config.prediction_length, levels, config.num_samples, config.seed
-    return quantile_model(state.model, *options)
 
 
 def _latest_times(parts):

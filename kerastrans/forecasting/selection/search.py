@@ -11,9 +11,10 @@ from narwhals.typing import IntoDataFrame
 from kerastrans.data.frames import ID, TARGET, TIME, check_has_columns, to_long
 from kerastrans.data.native_frames import takes_any_frame
 from kerastrans.data.panel import read_panel
+from kerastrans.data.time.seasons import mase_season
 from kerastrans.evaluation.baselines.statistical import check_models, statistical_backtests
 from kerastrans.evaluation.columns import CUTOFF, interval_columns
-from kerastrans.evaluation.scores.scales import scale_season, seasonal_differences
+from kerastrans.evaluation.scores.scales import seasonal_differences
 from kerastrans.forecasting.forecaster import Forecaster
 from kerastrans.forecasting.inference.rolling_origins import rows_until
 from kerastrans.forecasting.selection.candidates import (
@@ -76,7 +77,8 @@ def select(
         freq: str, pandas frequency, if it cannot be inferred from the time stamps.
         seed: int, seed of all candidates.
         folder: Path of a folder to store trained candidates in, so that the same call can be
-            resumed after an interruption. None to store nothing.
+            resumed after an interruption, or share them with another process. None to store
+            nothing.
         statistical: Names of statistical models that the leaderboard lists for comparison, "ets",
             "theta" and "arima", see `kerastrans.evaluation.statistical_backtests`. They
             are fitted when the time limit is over, take as long as they need, and are not part of
@@ -90,8 +92,8 @@ def select(
     Raises:
         ImportError: If statistical models are given and `statsforecast` is not installed.
         ValueError: If the frame is invalid or has no such covariate, a statistical model is
-            unknown, no series is longer than one forecast, or `folder` belongs to another
-            selection.
+            unknown, no series is longer than one forecast, or `folder` belongs to a selection with
+            other data or arguments, `time_limit` included.
 
     Source: Caruana et al. (2004), for the greedy mean; Vincent (1912), for means of quantiles.
     """
@@ -117,11 +119,11 @@ def select(
             f"{prediction_length} of them."
         )
     settings = {"prediction_length": prediction_length, "seed": seed, "freq": freq, **columns}
+    settings |= {"frame": frame, "static": static, "time_limit": float(time_limit)}
     has_calendar = bool(panel.clock.calendar_names)
     variants = ((name, calendar and has_calendar, seed) for name, calendar, seed in CANDIDATES)
     candidates = tuple(dict.fromkeys(variants))
-    settings["candidates"] = candidates  # the store refers to them by number
-    store = CandidateStore(folder, settings, frame, static)
+    store = CandidateStore(folder, settings | {"candidates": candidates})  # stored by number
     scorer = HoldoutScorer(frame, static, held_out // prediction_length, panel, ends)
 
     def train(candidate, budget):
@@ -209,7 +211,8 @@ def _run_statistical(names, forecaster, scorer, freq, report):
         report(f"{name}: fitting")
         start = time.perf_counter()
         rows = scorer.backtest(forecaster)
-        rows = statistical_backtests(rows, scorer.frame, [name], levels=LEVELS, freq=freq)[name]
+        found = statistical_backtests(rows, scorer.frame, [name], levels=LEVELS, freq=freq)
+        ((name, rows),) = found.items()
         forecasts, loss = scorer(rows, name)
         results.append(Result(name, None, forecasts, loss, 0.0, time.perf_counter() - start))
     return results
@@ -230,12 +233,10 @@ class HoldoutScorer:
     def __init__(self, frame, static, windows, panel, ends):
         self.frame, self.static, self.windows = frame, static, windows
         self.index = None
-        season = scale_season(panel.clock.freq)
+        season = mase_season(panel.clock.freq)
         change = seasonal_differences(panel, season, ends)["absolute"]
-        size = [
-            pd.Series(panel.values[begin:end, 0]).abs().mean()
-            for begin, end in zip(panel.begins, ends, strict=True)
-        ]
+        spans = zip(panel.begins, ends, strict=True)
+        size = [pd.Series(panel.values[begin:end, 0]).abs().mean() for begin, end in spans]
         size = pd.Series(size, change.index)
         self.scales = change.where(change > 0, size.where(size > 0, 1.0))
 
@@ -246,8 +247,7 @@ class HoldoutScorer:
 
     def __call__(self, rows, alias):
         """Return the quantiles `(rows, quantiles)` of a backtest, and their loss."""
-        bounds = [interval_columns(alias, level) for level in LEVELS]
-        names = [low for low, _ in bounds], [high for _, high in reversed(bounds)]
+        lows, highs = zip(*(interval_columns(alias, level) for level in LEVELS), strict=True)
         rows = rows.set_index([ID, CUTOFF, TIME])
         if self.index is None:
             self.index = rows.index[rows[TARGET].notna()]
@@ -261,7 +261,7 @@ class HoldoutScorer:
                     f"the last {self.windows} forecasts of the series have no known value: give "
                     "a frame that ends with known values."
                 )
-        quantiles = rows.reindex(self.index)[[*names[0], alias, *names[1]]].to_numpy()
+        quantiles = rows.reindex(self.index)[[*lows, alias, *reversed(highs)]].to_numpy()
         return quantiles, self.loss(quantiles)
 
     def loss(self, quantiles):

@@ -1,16 +1,16 @@
 """Hyperparameter search by Optuna over the search space of an architecture."""
 
 import functools
-import re
+from pathlib import Path
 
 import keras
 import numpy as np
-import pandas as pd
 
 from kerastrans.data.native_frames import takes_any_frame
 from kerastrans.forecasting.forecaster import Forecaster
 from kerastrans.forecasting.training.loop import DivergedError
 from kerastrans.models import registry
+from kerastrans.utils.identity import differing, fingerprints
 from kerastrans.utils.user_warnings import warn_user
 from kerastrans.utils.validation import check_positive_integers, import_extra
 
@@ -83,17 +83,10 @@ def tune(
     registry.check_hyperparameters(name, [key for key in space if key != "size"])
     for size in space.get("size", ()):
         registry.check_size(name, size)
-    build = functools.partial(
-        Forecaster, name, context_length, prediction_length, seed=seed, **options
-    )
-    training = {
-        "static": static,
-        "validation_size": validation_size,
-        "epochs": epochs,
-        "batch_size": batch_size,
-        "stride": stride,
-        "verbose": 0,
-    }
+    steps = context_length, prediction_length
+    build = functools.partial(Forecaster, name, *steps, seed=seed, **options)
+    training = {"static": static, "validation_size": validation_size, "epochs": epochs}
+    training |= {"batch_size": batch_size, "stride": stride, "verbose": 0}
     search = _Search(optuna, build, space, patience, functools.partial(Forecaster.fit, **training))
     study = optuna.create_study(
         sampler=optuna.samplers.TPESampler(seed=seed),
@@ -115,16 +108,12 @@ def tune(
 @takes_any_frame
 def _check_continued(study, frame, settings):
     """Raise ValueError if the trials of a stored study were of another frame or other settings."""
-    is_frame = isinstance(frame, pd.DataFrame)  # not the path of a folder
-    settings["frame"] = int(pd.util.hash_pandas_object(frame).sum()) if is_frame else frame
-    texts = {name: re.sub(" at 0x[0-9a-f]+", "", repr(x)) for name, x in settings.items()}
-    stored = study.user_attrs.get("settings", texts)
-    others = sorted(name for name in {*texts, *stored} if stored.get(name) != texts.get(name))
-    if others:
+    found = fingerprints(settings | {"frame": Path(frame) if isinstance(frame, str) else frame})
+    if others := differing(study.user_attrs.get("settings", found), found):
         raise ValueError(
             f"the storage holds trials of a search with another {others[0]}: give another storage."
         )
-    study.set_user_attr("settings", texts)
+    study.set_user_attr("settings", found)
 
 
 class _Search:

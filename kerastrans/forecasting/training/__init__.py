@@ -5,11 +5,11 @@ from kerastrans.utils.lazy import names_of
 __getattr__, __dir__, __all__ = names_of(
     __name__,
     {
+        "comparison": (),
         "data": ("TrainingData",),
         "fallback": (),
         "fine_tuning": (),
         "fit": (),
-        "guard": ("NotImprovedError",),
         "loop": (),
         "time_limit": ("TimeLimit",),
     },

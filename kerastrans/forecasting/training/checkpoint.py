@@ -1,16 +1,15 @@
 """Checkpoint of a training: one file, replaced after every epoch, to resume from."""
 
-import functools
 import json
 import os
 import secrets
-import zlib
 from pathlib import Path
 
 import keras
 import numpy as np
 
 from kerastrans.utils.files import first_line
+from kerastrans.utils.identity import differing, fingerprints
 
 FILE = "training.npz"
 
@@ -23,14 +22,14 @@ class Checkpoint(keras.callbacks.Callback):
 
     Args:
         folder: Folder of the file, created after the first epoch.
-        settings: Dict, ready for JSON, of everything that decides the training. Only a training
-            with the same settings is resumed.
+        settings: Dict of everything that decides the training. Only a training with the same
+            settings is resumed, see `fingerprint`.
     """
 
     def __init__(self, folder, settings):
         super().__init__()
         self.path = Path(folder) / FILE
-        self.settings = json.loads(json.dumps(settings))
+        self.settings = fingerprints(settings)
         self.logs = {}
         self.early_stopping = None
 
@@ -57,15 +56,10 @@ class Checkpoint(keras.callbacks.Callback):
         if not self.path.exists():
             return 0
         facts, state, best = self._read()
-        differing = [
-            name
-            for name in sorted(facts["settings"].keys() | self.settings.keys())
-            if facts["settings"].get(name) != self.settings.get(name)
-        ]
-        if differing:
+        if others := differing(facts["settings"], self.settings):
             raise ValueError(
-                f"cannot resume the training in {self.path.parent}: {', '.join(differing)} "
-                f"differ{'s' if len(differing) == 1 else ''} from the interrupted one's. Give "
+                f"cannot resume the training in {self.path.parent}: {', '.join(others)} "
+                f"differ{'s' if len(others) == 1 else ''} from the interrupted one's. Give "
                 "another folder."
             )
         variables = _variables(model)
@@ -83,7 +77,10 @@ class Checkpoint(keras.callbacks.Callback):
         for name, value in (logs or {}).items():
             self.logs.setdefault(name, []).append(float(value))
         best = (self.early_stopping and self.early_stopping.best_weights) or ()
-        arrays = {f"state_{i}": _value(x) for i, x in enumerate(_variables(self.model))}
+        arrays = {
+            f"state_{i}": keras.ops.convert_to_numpy(x)
+            for i, x in enumerate(_variables(self.model))
+        }
         arrays |= {f"best_{i}": value for i, value in enumerate(best)}
         facts = {"settings": self.settings, "logs": self.logs}
         arrays["facts"] = np.frombuffer(json.dumps(facts).encode(), "uint8")
@@ -116,15 +113,6 @@ class Checkpoint(keras.callbacks.Callback):
             raise ValueError(f"cannot read {self.path}: {first_line(error)}.") from error
 
 
-def checksum_of(model):
-    """Return a checksum of a model's weights."""
-    return functools.reduce(lambda x, y: zlib.crc32(y.tobytes(), x), model.get_weights(), 0)
-
-
 def _variables(model):
     """Return the weights, the states of random generators, and the variables of the optimizer."""
     return [*model.variables, *model.optimizer.variables]
-
-
-def _value(variable):
-    return keras.ops.convert_to_numpy(variable)

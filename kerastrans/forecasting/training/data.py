@@ -9,6 +9,8 @@ import numpy as np
 from kerastrans.data.panel import Panel
 from kerastrans.data.parquet import list_partitions, read_partition
 from kerastrans.data.series_scales import learn_scales
+from kerastrans.data.time.seasons import Seasons
+from kerastrans.forecasting.inference.adaptation import at_frequency
 from kerastrans.forecasting.inference.reader import Reader
 from kerastrans.forecasting.training.defaults import HeldOut, choose_hold_out, resolve_config
 from kerastrans.forecasting.training.validation import Validation, check_validation, read_validation
@@ -23,26 +25,17 @@ class TrainingData:
         panels: Sequence of `Panel`, each read when it is asked for.
         held_out: `HeldOut`, the part of the panels that early stopping monitors.
         validation: `Validation`, series that early stopping monitors instead, or None.
+        seasons: `Seasons` of the first panel.
     """
 
     reader: Reader
     panels: Sequence[Panel]
     held_out: HeldOut = field(default_factory=HeldOut)
     validation: Validation | None = None
+    seasons: Seasons | None = None
 
     @classmethod
-    def read(
-        cls,
-        config,
-        source,
-        *,
-        state=None,
-        static=None,
-        freq=None,
-        validation=None,
-        validation_size=None,
-        epochs=None,
-    ):
+    def read(cls, config, source, state=None, validation_size=None, epochs=None, **frames):
         """Read a frame, or the first file of a folder, and choose what is held out of it.
 
         Args:
@@ -50,17 +43,17 @@ class TrainingData:
             source: Frame, or path of a folder of Parquet files.
             state: `FittedState` that is trained further, whose settings and encodings are used;
                 None to choose and fit them.
-            static: See `Forecaster.fit`, as the following.
-            freq: Frequency of the frame; None to infer it.
-            validation: Frame, or None.
             validation_size: int, or None.
             epochs: int, or None.
+            **frames: `static`, `freq` and `validation`, see `Forecaster.fit`.
 
         Raises:
             TypeError: If `validation` is not a frame.
             ValueError: If the frames are invalid, or options cannot be combined.
             FileNotFoundError: If a folder has no Parquet file.
         """
+        static, freq, validation = map(frames.get, ("static", "freq", "validation"))
+        config = state.config if state else config
         check_validation(validation, validation_size, source)
         files = list_partitions(source) if isinstance(source, str | Path) else None
         frame = read_partition(files[0]) if files else source
@@ -73,12 +66,14 @@ class TrainingData:
 
         if state is None:
             reader, panel = Reader.first(config, frame, static, freq, lambda x: hold_out(x).of_all)
-            held_out = hold_out(panel.lengths)
-            config = resolve_config(config, panel, held_out.of_all)
-            reader = reader.with_config(config)
         else:
             reader, panel = Reader.like(state).read_further(frame, static, freq)
-            held_out = hold_out(panel.lengths)
+            reader = reader.with_config(at_frequency(state, panel.clock.freq).config)
+        held_out = hold_out(panel.lengths)
+        seasons = Seasons.of(panel, config.prediction_length, held_out.of_all)
+        if state is None:
+            reader = reader.with_config(resolve_config(config, panel, held_out.of_all, seasons))
+            config = reader.config
         panel = reader.without_short(panel)
         if state is None and len(panel):
             ends = panel.cuts_without_last(held_out.of_all)
@@ -87,7 +82,8 @@ class TrainingData:
             scaler = learn_scales(config.scaler, panel, ends, config.context_length)
             reader = reader.with_config(config.changed(scaler=scaler))
         panels = Partitions(files, reader, static, panel) if files else [panel]
-        return cls(reader, panels, held_out, read_validation(reader, panel, validation, static))
+        validation = read_validation(reader, panel, validation, static)
+        return cls(reader, panels, held_out, validation, seasons)
 
 
 class Partitions(Sequence):

@@ -4,7 +4,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kerastrans.data.time.seasons import seasons_of
 from kerastrans.forecasting.conformal.offsets import windows_needed
 from kerastrans.forecasting.inference.config import AUTO
 
@@ -12,8 +11,6 @@ LONG_CONTEXT = 4  # a context that is so many times as long as the longest serie
 MIN_ROWS_FOR_ATTENTION = 2000  # training rows of the median series
 WITH_FUTURE = {"d_model": 128, "ff_dim": 256}  # of the decoder-only Transformer
 MAX_CONTEXT_LENGTH = 512
-MIN_CONTEXTS = 20  # of all series, to look for a season that they do not show
-SHOWN = 0.95  # see `shows_season`
 NUM_HELD_OUT_FORECASTS = 64  # non-overlapping forecasts over all series
 MAX_HELD_OUT_SHARE = 0.1  # of a series, unless a single forecast is longer
 MIN_FORECASTS_PER_SERIES = 5  # three for the context, one to train on, one to hold out
@@ -119,57 +116,27 @@ def choose_hold_out(lengths, prediction_length):
     return HeldOut(prediction_length, min(NUM_HELD_OUT_FORECASTS, count // 5) / count)
 
 
-def shows_season(panel, season, shorter, prediction_length, held_out=0):
-    """Return whether values one season ago are nearer than those that a forecast has otherwise.
-
-    These are the last values, at the steps of a forecast, and those of the next shorter season. The
-    mean absolute difference, less the drift of each series, has to be at least 5 % smaller.
-
-    Args:
-        panel: `Panel`.
-        season: int, number of steps.
-        shorter: int, number of steps of the next shorter season; 0 for none.
-        prediction_length: int, number of steps of a forecast.
-        held_out: int, number of last steps of each series that do not count.
-    """
-    ends = panel.cuts_without_last(held_out)
-    series = [panel.values[a:b] for a, b in zip(panel.begins, ends, strict=True)]
-
-    def difference(lag):
-        changes = [y[lag:] - y[:-lag] for y in series if np.isfinite(y[lag:] - y[:-lag]).any()]
-        changes = [np.abs(change - np.nanmedian(change)).ravel() for change in changes]
-        return np.nanmean(np.concatenate(changes)) if changes else np.inf
-
-    others = [np.mean([difference(lag) for lag in range(1, prediction_length + 1)])]
-    if shorter:
-        others.append(difference(shorter))
-    return difference(season) < SHOWN * min(others)
-
-
 def thin_windows(series, cuts, most=MAX_VALIDATION_WINDOWS):
     """Return every second, third ... window, so that about `most` are left; all if fewer."""
     each = -(-len(cuts) // most) or 1
     return series[::each], cuts[::each]
 
 
-def resolve_config(config, panel, held_out):
+def resolve_config(config, panel, held_out, seasons):
     """Return the config with an architecture, a context length and a calendar for these series.
 
     The model "auto" becomes TiDE if the median series has fewer than 2,000 training rows, otherwise
     the decoder-only Transformer, 128 wide, if there are future covariates, and PatchTST if there
     are none. TiDE and PatchTST have the calendar if the frequency has one. The context is twice the
-    longest season that the training rows hold four times, at least three forecasts, at most 512
-    steps, and leaves room for one forecast in the training rows. Where all series together hold
-    fewer than twenty such contexts, only a season that they show counts, see `shows_season`. Yearly
-    series have no calendar.
+    longest season that the training rows show, at least three forecasts, at most 512 steps, and
+    leaves room for one forecast in the training rows. Yearly series have no calendar.
 
     Args:
         config: `Config`.
         panel: `Panel`.
         held_out: int, number of last steps of each series that are not training rows.
+        seasons: `Seasons` of the training rows.
     """
-    if not len(panel):  # every series is invalid; the caller reports it
-        return config
     rows = int(np.median(panel.lengths)) - held_out
     if config.model == AUTO:
         if config.future and rows >= MIN_ROWS_FOR_ATTENTION:
@@ -182,10 +149,6 @@ def resolve_config(config, panel, held_out):
         config = replace(config, calendar=False)
     if config.context_length is not None:
         return config
-    preferred, shown = 3 * config.prediction_length, 0
-    for season in sorted(x for x in seasons_of(panel.clock.freq) if 4 * x <= rows):
-        is_bearable = MIN_CONTEXTS * 2 * season <= rows * len(panel)
-        if is_bearable or shows_season(panel, season, shown, config.prediction_length, held_out):
-            preferred, shown = max(preferred, 2 * season), season
+    preferred = max(3 * config.prediction_length, *(2 * season for season in seasons.shown), 1)
     longest = min(MAX_CONTEXT_LENGTH, rows - config.prediction_length)
     return replace(config, context_length=max(1, min(preferred, longest)))

@@ -3,12 +3,17 @@
 from dataclasses import replace
 
 from kerastrans import heads
+from kerastrans.decoding.contract import patch_dependence_of
 from kerastrans.decoding.graph import is_autoregressive
-from kerastrans.forecasting.inference.error_dependence import learn_dependence
+from kerastrans.forecasting.inference.error_dependence import (
+    learn_dependence,
+    learn_patch_dependence,
+)
 from kerastrans.forecasting.inference.forecast import forecast_windows
 from kerastrans.forecasting.inference.recipe import Training
-from kerastrans.forecasting.inference.state import FittedState
-from kerastrans.forecasting.training.defaults import MAX_VALIDATION_WINDOWS, HeldOut
+from kerastrans.forecasting.inference.state import state_of
+from kerastrans.forecasting.inference.windows import windows_of
+from kerastrans.forecasting.training.defaults import MAX_VALIDATION_WINDOWS, HeldOut, thin_windows
 from kerastrans.forecasting.training.early_stopping import DECAY
 from kerastrans.forecasting.training.loop import (
     MAX_STEPS_PER_EPOCH,
@@ -24,11 +29,10 @@ from kerastrans.utils.user_warnings import warn_user
 EXTRA_STEPS_SHARE = 0.1  # of the training steps before
 MIN_SAMPLES = 100  # of each window, to measure the spread of an autoregressive model
 MAX_EXTRA_STEPS = 2 * MAX_STEPS_PER_EPOCH
-# If time is short:
-MIN_VALIDATION_WINDOWS = 64  # hold-out forecasts that the spread is measured on
-DECODING_SHARE = 0.1  # of the time limit, to measure the spread of an autoregressive model
-DECODING_LEFT = 0.5  # share of the time limit that is enough to measure it on all forecasts
-NUM_DECODED_FORECASTS = 3  # to measure it and to apply it
+MIN_VALIDATION_WINDOWS = 64  # hold-out forecasts that measure the spread if time is short
+DECODING_SHARE = 0.1  # share of the time limit that is reserved to decode hold-out forecasts
+MIN_TIME_SHARE_TO_DECODE_ALL = 0.5  # if a smaller share of the limit is left, decode fewer windows
+NUM_DECODED_FORECASTS = 3  # number of forecasts of each window, to measure and apply the spread
 
 
 def reserve_for_finish(limit, windows, batch_size, trains_on):
@@ -56,44 +60,65 @@ def reserve_for_finish(limit, windows, batch_size, trains_on):
             spread = 2 * compilation + DECODING_SHARE * limit.seconds if has_spread else 0.0
         else:
             spread = compilation + 2 * spread
+        if patch_dependence_of(windows.model) is not None:  # measured on other windows, too
+            spread += compilation + 2 * limit.estimate_forecast(windows_per_step)
         extra = num_extra_steps(steps) * limit.step if trains_on else 0.0
+        if steps < windows.steps(0, batch_size):  # published weights are forecast from, too
+            extra += compilation
         return validation + spread + extra
 
     return reserve
 
 
-def finish(windows, steps, batch_size, is_verbose=False, limit=None):
+def measure_errors(windows, is_verbose=False, limit=None):
+    """Return forecasts of the hold-out set by a model that was not trained on it.
+
+    Args:
+        windows: `TrainingWindows` of the training.
+        is_verbose: bool, whether to print that it begins.
+        limit: `TimeLimit` of the training, or None. If time is short, fewer windows are forecast.
+
+    Returns:
+        `FittedState` of the model; `Forecasts`, None without windows, or without time; and the
+        seconds of a second forecast.
+    """
+    model = windows.model
+    # A spread is that of the model, however few samples a forecast has.
+    num_samples = max(windows.config.num_samples, MIN_SAMPLES)
+    reader = windows.data.reader.with_config(windows.config.changed(num_samples=num_samples))
+    state = state_of(reader, model)
+    if patch_dependence_of(model) is not None:
+        _learn_patch_dependence(windows)
+    if not windows.has_validation or not (heads.of(model).num_spreads > 0 or not state.decodes):
+        return state, None, 0.0
+    if is_verbose:
+        print("forecasting the held-out rows, to measure the errors", flush=True)
+    return state, *_forecast_held_out(state, windows, limit)
+
+
+def finish(errors, windows, steps, batch_size, is_verbose=False, limit=None):
     """Correct the spread of the model's head on the hold-out set, then train on that set too.
 
     Args:
+        errors: See `measure_errors`.
         windows: `TrainingWindows` of the training.
         steps: int, number of training steps before; 0 if the hold-out set is not to be trained on.
         batch_size: int, number of windows in a batch.
         is_verbose: bool, whether to print which part begins.
-        limit: `TimeLimit` of the training, or None. If time is short, the spread is measured on
-            fewer forecasts, and extra steps are left out.
+        limit: `TimeLimit` of the training, or None. If time is short, extra steps are left out.
 
     Returns:
         `TrainingWindows` of all rows that the model was trained on; the `Dependence` of the errors
         on the hold-out set, or None; and the number of independent forecasts that the spread was
         measured on, 0 if it was not measured.
     """
-    model, reader = windows.model, windows.data.reader
-    parts = reader.clock, reader.covariates, reader.channels
-    # A spread is that of the model, however few samples a forecast has.
-    num_samples = max(windows.config.num_samples, MIN_SAMPLES)
-    state = FittedState(windows.config.changed(num_samples=num_samples), model, *parts)
-    has_spread = heads.of(model).num_spreads > 0
+    model, (state, forecasts, seconds) = windows.model, errors
     correction = dependence = all_rows = None
-    seconds = 0.0  # of a second forecast of the hold-out set
-    if windows.has_validation and (has_spread or not state.decodes):
-        if is_verbose:
-            print("forecasting the held-out rows, to measure the errors", flush=True)
-        forecasts, seconds = _forecast_held_out(state, windows, limit)
-        if forecasts is not None:
-            # The draws of an autoregressive model depend on each other as they are.
-            dependence = None if state.decodes else learn_dependence(forecasts)
-            correction = SpreadCorrection(state, forecasts) if has_spread else None
+    if forecasts is not None:
+        # The draws of an autoregressive model depend on each other by themselves.
+        dependence = None if state.decodes else learn_dependence(forecasts)
+        if heads.of(model).num_spreads > 0:
+            correction = SpreadCorrection(state, forecasts)
     steps = num_extra_steps(steps) if windows.has_validation else 0
     if limit is not None and limit.left < seconds + limit.step:
         steps = 0
@@ -110,6 +135,17 @@ def finish(windows, steps, batch_size, is_verbose=False, limit=None):
     return all_rows or windows, dependence, num_forecasts
 
 
+def _learn_patch_dependence(windows):
+    """Set the dependence of the steps of a patch, see `learn_patch_dependence`."""
+    training, held_out = windows.windows(0, most=MAX_VALIDATION_WINDOWS)  # the first file's
+    panel, series, cuts = training.panel, training.series, training.cuts
+    ends = panel.cuts_without_last(windows.data.held_out.of_all)
+    is_whole = cuts + training.prediction_length <= ends[series]
+    series, cuts = thin_windows(series[is_whole], cuts[is_whole])
+    training = windows_of(windows, panel, series, cuts, ends[series])
+    learn_patch_dependence(windows.model, held_out, training)
+
+
 def _forecast_held_out(state, windows, limit):
     """Return `Forecasts` of the hold-out set and the seconds of another forecast of it.
 
@@ -117,7 +153,11 @@ def _forecast_held_out(state, windows, limit):
     """
 
     def forecast(most):
-        validation = windows.windows(0, most=most)[1]  # the first file's
+        validation = windows.windows(0, most=MAX_VALIDATION_WINDOWS)[1]  # the first file's
+        series, cuts = thin_windows(validation.series, validation.cuts, most)
+        ends = validation.ends
+        ends = ends if ends is None else thin_windows(ends, ends, most)[0]
+        validation = replace(validation, series=series, cuts=cuts, ends=ends)
         left = limit and limit.left
         forecasts = forecast_windows(state, validation) if len(validation) else None
         if limit is not None and not limit.first_forecast:
@@ -139,7 +179,7 @@ def _forecast_held_out(state, windows, limit):
         is_short = limit.left < compilation + 2 * seconds
         return forecast(MIN_VALIDATION_WINDOWS if is_short else MAX_VALIDATION_WINDOWS), seconds
     most, left = MAX_VALIDATION_WINDOWS, limit.left
-    if left < DECODING_LEFT * limit.seconds:
+    if left < MIN_TIME_SHARE_TO_DECODE_ALL * limit.seconds:
         found = forecast(MIN_VALIDATION_WINDOWS)
         seconds = left - limit.left  # also of the compilation
         affordable = limit.left / (NUM_DECODED_FORECASTS * seconds)

@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import keras
 from keras import layers
@@ -122,19 +122,19 @@ def copy_published_state(state):
     return replace(state, intervals=None, dependence=None, chosen_by={}, fits=())
 
 
-def keep_published(state, found):
+def keep_published(state, result):
     """Return the state before a training that did not help, with the verdict on it.
 
     Conformal intervals are dropped, as by every `fit`.
 
     Args:
         state: `FittedState`.
-        found: `NotImprovedError`.
+        result: `TrainingResult`.
     """
     optimizer = getattr(state.model, "optimizer", None)
     is_new = optimizer is not None and not optimizer.built  # a file could not hold its state
     model = without_optimizer(state.model) if is_new else state.model
-    facts = {"history": found.history, "fine_tuning": found.verdict}
+    facts = {"history": result.history, "fine_tuning": asdict(result.verdict)}
     return replace(state, model=model, intervals=None, **facts)
 
 

@@ -31,8 +31,8 @@ def steps_taken(optimizer):
 def was_trained(model):
     """Return whether the weights of a given Keras model were trained with its layers as they are.
 
-    They were if its optimizer took a step, or if the weights of a layer that is adapted to training
-    rows come from a file: those of the other layers do, too.
+    A model counts as trained if its optimizer has taken a step, or if a layer that is adapted to
+    training rows has weights from a file, from which the other layers then have theirs, too.
     """
     is_loaded = any(getattr(layer, "is_loaded", False) for layer in all_layers(model))
     return is_loaded or steps_taken(getattr(model, "optimizer", None)) > 0
@@ -117,16 +117,23 @@ def fit_model(windows, training, stop=None, checkpoint=None, *, callbacks=None, 
 
 @contextlib.contextmanager
 def unchanged_on_failure(model):
-    """Context manager that restores weights and optimizer after an error inside."""
+    """Context manager that restores weights and optimizer after an error inside.
+
+    It yields a function that restores them, too.
+    """
     variables = [*model.variables, *model.optimizer.variables]
     values = [keras.ops.convert_to_numpy(variable) for variable in variables]
     was_built = model.optimizer.built
-    try:
-        yield
-    except BaseException:
+
+    def restore():
         for variable, value in zip(variables, values, strict=True):
             variable.assign(value)
         if not was_built and model.optimizer.built:
             # As it was compiled, with its metrics and a new optimizer.
             model.optimizer = type(model.optimizer).from_config(model.optimizer.get_config())
+
+    try:
+        yield restore
+    except BaseException:
+        restore()
         raise

@@ -12,8 +12,8 @@ from kerastrans.utils.user_warnings import warn_user
 LEVELS = (50, 80, 95)  # percents of the intervals that the factors are solved for
 TAILS = np.array([(1 - level / 100) / 2 for level in LEVELS])
 MAX_FACTOR = 5.0  # and 1 / MAX_FACTOR is the smallest factor
-# A factor below 1 is halved at so many dates, a growth at so many forecasts.
-DATES_TO_NARROW, FORECASTS_TO_GROW = 10, 2
+DATES_TO_NARROW = 10  # number of dates at which the logarithm of a factor below 1 is halved
+FORECASTS_TO_GROW = 2  # number of independent forecasts at which the growth is halved
 
 
 class UnmeasuredSpreadWarning(UserWarning):
@@ -43,7 +43,7 @@ def report_unmeasured_spread(windows, epochs, num_forecasts):
             num_forecasts = min(num_forecasts, count_independent_series(panel))
         if 0 < num_forecasts < MIN_HELD_OUT_FORECASTS - 0.5:
             warn_user(
-                f"the {len(panel)} series move together: their held-out forecasts are worth "
+                f"the {len(panel)} series may move together: their held-out forecasts are worth "
                 f"{num_forecasts:.1f} independent ones, and {MIN_HELD_OUT_FORECASTS} are needed to "
                 f"measure the spread of intervals: they are often too narrow. {advice}",
                 UnmeasuredSpreadWarning,

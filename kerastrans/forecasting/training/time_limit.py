@@ -10,7 +10,8 @@ from kerastrans.utils.user_warnings import warn_user
 
 NUM_TIMED = 200  # latest training steps whose median duration counts
 FORWARD_SHARE = 0.5  # of the time of a training step, or its compilation, for the forward pass
-MAX_OVERRUN = 0.1  # of the limit, without a warning
+MAX_OVERRUN = 0.1  # share of the limit that may be needed in addition, without a warning
+COMPILATION_PER_BUILDING = 1.5  # ratio of the seconds of a first step to those before it
 
 
 class TimeLimitWarning(UserWarning):
@@ -21,6 +22,7 @@ class TimeLimit:
     """Time limit of a fit, and the measured seconds of its parts.
 
     Attributes:
+        ended_after: int, number of steps after which it ended the training; 0 if it did not.
         step: float, median seconds of a training step; 0 before the second one. The median leaves
             out a batch of another size, because the model is compiled again for it.
         compilation: float, difference of the first step from it in seconds.
@@ -35,12 +37,31 @@ class TimeLimit:
     def __init__(self, seconds):
         self.seconds, self.began = seconds, monotonic()
         self.step = self.compilation = self.first_step = self.first_forecast = 0.0
+        self.began_building, self.ended_after = None, 0
         self.validation = None
 
     @property
     def left(self):
         """Seconds that are left; negative after the end."""
         return self.began + self.seconds - monotonic()
+
+    def start_building(self):
+        """Measure the time from here on, to estimate the time of a training step from it."""
+        self.began_building = monotonic()
+
+    def reason_not_to_begin(self):
+        """Return why the time is too short to compile and take a training step; None if not.
+
+        It is estimated by the time since `start_building`, in which the model was built, and
+        published weights were compiled, if any are compared.
+        """
+        needed = COMPILATION_PER_BUILDING * (monotonic() - (self.began_building or monotonic()))
+        if self.left >= needed:
+            return None
+        return (
+            f"time_limit={self.seconds:g} leaves {max(self.left, 0):.0f} s, and compiling and the "
+            f"first training step take about {needed:.0f} s on this machine"
+        )
 
     def warn_if_exceeded(self):
         """Warn if more than a tenth of the limit was needed in addition, and what took so long."""
@@ -105,6 +126,7 @@ class StopInTime(keras.callbacks.Callback):
             self.limit.step = float(np.median(self.durations))
             self.limit.compilation = max(0.0, self.first - self.limit.step)
         if self.limit.left < self.limit.step + self.reserve(self.steps):
+            self.limit.ended_after = self.steps
             self.model.stop_training = True
 
     def on_test_begin(self, logs=None):

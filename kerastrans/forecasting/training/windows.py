@@ -2,7 +2,6 @@
 
 import functools
 import itertools
-import zlib
 from dataclasses import asdict
 
 import keras
@@ -16,14 +15,11 @@ from kerastrans.data.scaling import WindowScaler
 from kerastrans.data.window_index import training_cuts
 from kerastrans.forecasting.inference.losses import loss_of
 from kerastrans.forecasting.inference.reader import report_faults
-from kerastrans.forecasting.inference.serialization import write_arguments
 from kerastrans.forecasting.inference.windows import windows_of
 from kerastrans.forecasting.training.defaults import thin_windows
 from kerastrans.heads.point import RELATIVE
 from kerastrans.models.parts.forecast_graph import equivariance_of
-
-# Fields of a `Training` that decide when it ends and what is kept, not what it learns.
-ENDS = ("time_limit", "restore_published")
+from kerastrans.utils.identity import fingerprint
 
 
 class TrainingWindows:
@@ -35,7 +31,6 @@ class TrainingWindows:
         faults: Dict of series that were left out -> reason.
         longest: int, number of steps of the longest series.
         zeros: int, number of values that are 0.
-        checksum: int, checksum of the data.
         relative: Equivariance of a model that scales windows by itself, see `Windows`: otherwise
             the large series would rule the loss of published weights.
 
@@ -64,7 +59,7 @@ class TrainingWindows:
         self.data, self.training = data, training
         self.max_validation_windows = max_validation_windows
         self.trained, self.chosen_by, self.faults, self.counts = {}, {}, {}, []
-        self.num_series = self.longest = self.zeros = self.checksum = 0
+        self.num_series = self.longest = self.zeros = 0
         for number in range(len(data.panels)):
             self._add_panel(number, data.panels[number])
         if data.validation is not None:
@@ -93,10 +88,6 @@ class TrainingWindows:
         for names, begin, end in zip(panel.names, panel.begins, panel.cuts, strict=True):
             heads.of(self.model).check_targets(panel.values[begin:end], names)
         self.faults |= panel.faults
-        arrays = panel.values, panel.past, panel.future, panel.static, panel.cuts, panel.first
-        texts = repr((panel.names.tolist(), panel.clock)).encode()
-        for part in (*map(np.ascontiguousarray, arrays), texts):
-            self.checksum = zlib.crc32(part, self.checksum)
 
     def __len__(self):
         return self.num_series
@@ -186,10 +177,8 @@ class TrainingWindows:
         """
         is_training, seed = part == 0, self.config.seed
         if len(self.data.panels) == 1:
-            windows = self.windows(0)[part]
-            return windows.batches(
-                batch_size, shuffle=is_training, seed=seed, first=first if is_training else None
-            )
+            first = first if is_training else None
+            return self.windows(0)[part].batches(batch_size, is_training, seed, first=first)
         chosen = [number for number, counts in enumerate(self.counts) if counts[part]]
         steps = self.steps(part, batch_size)
 
@@ -203,17 +192,20 @@ class TrainingWindows:
         return Endless(stream, first)
 
     def facts(self):
-        """Return all that decides these windows, ready for JSON, see `Checkpoint`."""
-        scaler = self.config.scaler
-        given = {"model": self.config.name, "scaler": WindowScaler(scaler.kind, scaler.season)}
-        config = write_arguments(self.config.arguments() | given)  # the data decide what is learnt
+        """Return a dict of all that decides the training on these windows, see `Checkpoint`."""
+        scaler, validation = self.config.scaler, self.data.validation
+        options, training = self.config.arguments(), asdict(self.training)
+        # A time limit decides when the training ends, and the last one what is kept.
+        names = (options.keys() | training.keys()) - {"training", "time_limit", "restore_published"}
         return {
-            **{name: value for name, value in config.items() if name != "training"},
-            **{name: x for name, x in asdict(self.training).items() if name not in ENDS},
-            "validation_size": self.data.held_out.steps,
-            "validation_share": self.data.held_out.share,
+            # "stride" is one of windows, and one of patches.
+            **{name: (options.get(name), training.get(name)) for name in names},
+            "model": self.config.name,
+            "scaler": WindowScaler(scaler.kind, scaler.season),  # the data decide what is learnt
+            "validation_size": self.data.held_out,
             "precision": keras.config.dtype_policy().name,
-            "data": self.checksum,
+            "data": [*map(fingerprint, self.data.panels), validation and validation.panel],
+            "weights at the start": self.model.get_weights(),
         }
 
 

@@ -8,18 +8,19 @@ from keras import ops
 from kerastrans.layers.frequency.fourier import irfft, rfft
 from kerastrans.layers.initializers import FanInUniform
 from kerastrans.utils.keras_internals import KeepsQuantization
+from kerastrans.utils.model_files import serializable
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_positive_integers
 
 
-@keras.saving.register_keras_serializable(package="kerastrans")
+@serializable
 class AutoCorrelation(KeepsQuantization, keras.layers.Layer):
     """Sum of the values, shifted by the delays with the largest correlations.
 
     The correlation at every delay comes from one Fourier transform; the `factor * ln(length)`
     strongest delays of each sequence are weighted by the softmax of their correlation. Both run
-    in full precision. Keys and values of another length are cut or padded with zeros to that of the
-    query.
+    in full precision. Keys and values of another length are cut, or padded with zeros, to the
+    length of the query.
 
     Args:
         dim: int, width of queries, keys and values.
@@ -30,7 +31,7 @@ class AutoCorrelation(KeepsQuantization, keras.layers.Layer):
 
     Call arguments:
         query: `(batch, time, d_model)`.
-        memory: `(batch, memory_time, memory_width)`; None for the query itself.
+        value: `(batch, value_time, value_width)`; None for the query itself.
 
     Returns:
         `(batch, time, d_model)`.
@@ -53,8 +54,8 @@ class AutoCorrelation(KeepsQuantization, keras.layers.Layer):
         self.factor = factor
         self.reference_delays = reference_delays
 
-    def build(self, query_shape, memory_shape=None):
-        memory_shape = memory_shape or query_shape
+    def build(self, query_shape, value_shape=None):
+        value_shape = value_shape or query_shape
 
         def dense(units, shape, name):
             layer = keras.layers.Dense(
@@ -64,29 +65,31 @@ class AutoCorrelation(KeepsQuantization, keras.layers.Layer):
             return layer
 
         self.query_dense = dense(self.dim, query_shape, "query")
-        self.key_dense = dense(self.dim, memory_shape, "key")
-        self.value_dense = dense(self.dim, memory_shape, "value")
+        self.key_dense = dense(self.dim, value_shape, "key")
+        self.value_dense = dense(self.dim, value_shape, "value")
         self.output_dense = dense(query_shape[-1], (*query_shape[:-1], self.dim), "output")
 
-    def call(self, query, memory=None, training=False):
+    def call(self, query, value=None, training=False):
         length = query.shape[1]
-        memory = query if memory is None else memory
+        value = query if value is None else value
         queries, keys, values = (
             # (batch, dim, time)
             ops.transpose(ops.cast(_resize(dense(x), length), full_precision()), (0, 2, 1))
             for dense, x in (
                 (self.query_dense, query),
-                (self.key_dense, memory),
-                (self.value_dense, memory),
+                (self.key_dense, value),
+                (self.value_dense, value),
             )
         )
-        spectrum = _times_conjugate(rfft(queries), rfft(keys))
+        # The correlation at all delays is the inverse transform of this product.
+        spectrum = _times_conjugate(rfft(queries), rfft(keys))  # (batch, dim, frequency)
         mean_spectrum = tuple(ops.mean(part, axis=1) for part in spectrum)
         num_delays = max(1, length - length % 2) if self.reference_delays else length
         correlation = irfft(*mean_spectrum, num_delays)  # (batch, delay)
         weights = self._strongest(correlation, length, training and self.reference_delays)
         weights = ops.pad(weights, ((0, 0), (0, length - num_delays)))
         weights = rfft(ops.expand_dims(weights, 1))  # (batch, 1, frequency)
+        # Weighted sum of the values at all delays, again as a product: (batch, dim, time).
         shifted = irfft(*_times_conjugate(rfft(values), weights), length)
         return self.output_dense(ops.transpose(shifted, (0, 2, 1)))
 
@@ -98,16 +101,8 @@ class AutoCorrelation(KeepsQuantization, keras.layers.Layer):
         kept = strength >= strongest[:, -1:]
         return ops.softmax(ops.where(kept, correlation, -1e9))
 
-    def compute_output_shape(self, query_shape, memory_shape=None):
+    def compute_output_shape(self, query_shape, value_shape=None):
         return query_shape
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "dim": self.dim,
-            "factor": self.factor,
-            "reference_delays": self.reference_delays,
-        }
 
 
 def _times_conjugate(a, b):
@@ -115,6 +110,6 @@ def _times_conjugate(a, b):
     return a[0] * b[0] + a[1] * b[1], a[1] * b[0] - a[0] * b[1]
 
 
-def _resize(memory, length):
-    missing = length - memory.shape[1]
-    return memory[:, :length] if missing <= 0 else ops.pad(memory, ((0, 0), (0, missing), (0, 0)))
+def _resize(x, length):
+    missing = length - x.shape[1]
+    return x[:, :length] if missing <= 0 else ops.pad(x, ((0, 0), (0, missing), (0, 0)))

@@ -1,34 +1,35 @@
-"""Attention in the frequency domain: frequencies of one sequence to those of another."""
+"""Attention in the frequency domain, from one sequence to another."""
 
-import keras
 from keras import ops
 
-from kerastrans.layers.attention.projected_attention import softmax_over_keys
+from kerastrans.layers.attention.multi_head_attention import softmax_over_keys
 from kerastrans.layers.frequency.fourier import FourierLayer
+from kerastrans.utils.keras_internals import KeepsQuantization
+from kerastrans.utils.model_files import serializable
 from kerastrans.utils.random import draw_seed
 from kerastrans.utils.validation import check_choice
 
 
-@keras.saving.register_keras_serializable(package="kerastrans")
-class FourierCrossAttention(FourierLayer):
-    """Frequency-enhanced attention: the query's frequencies attend to those of the memory.
+@serializable
+class FourierCrossAttention(KeepsQuantization, FourierLayer):
+    """Frequency-enhanced attention: the query's frequencies attend to the value's.
 
     The weights are the complex tanh of the complex scores, or the softmax of their absolute values
-    over the memory's frequencies. The result is divided by `dim ** 2`, as in the reference code.
-    The initial matrices are equally small, so at the start of training the memory hardly changes
+    over the value's frequencies. The result is divided by `dim ** 2`, as in the reference code.
+    The initial matrices are equally small, so at the start of training the value hardly changes
     the result.
 
     Args:
         num_heads, dim, modes, seed, reference_layout, project, mode_selection: As in
             `FourierBlock`; the frequencies are not moved.
-        memory_seed: int, seed of the choice of the memory's frequencies; None draws one, so that
-            the memory keeps other frequencies than the query.
+        memory_seed: int, seed of the choice of the value's frequencies; None draws one, so that
+            the value keeps other frequencies than the query.
         scale: float, factor of the result; None for `1 / dim ** 2`.
-        activation: "tanh" for the complex function, or "softmax" for that of the absolute values.
+        activation: "tanh" of the complex scores, or "softmax" of their absolute values.
 
     Call arguments:
         query: `(batch, time, d_model)`.
-        memory: `(batch, memory_time, memory_width)`.
+        value: `(batch, value_time, value_width)`.
 
     Returns:
         `(batch, time, d_model)`.
@@ -59,42 +60,34 @@ class FourierCrossAttention(FourierLayer):
         self.memory_seed = draw_seed() if memory_seed is None else memory_seed
         self.scale = 1 / dim**2 if scale is None else scale
 
-    def build(self, query_shape, memory_shape):
+    def build(self, query_shape, value_shape):
         self.frequencies = self._choose(query_shape[1], self.seed)
-        self.memory_frequencies = self._choose(memory_shape[1], self.memory_seed)
+        self.value_frequencies = self._choose(value_shape[1], self.memory_seed)
         self.query_dense = self._dense(self.dim, query_shape, "query")
-        self.key_dense = self._dense(self.dim, memory_shape, "key")
+        self.key_dense = self._dense(self.dim, value_shape, "key")
         self.output_dense = self._dense(query_shape[-1], (*query_shape[:-1], self.dim), "output")
         self._add_weight(self.frequencies)
 
-    def call(self, query, memory):
+    def call(self, query, value):
         spectrum = attend_to_frequencies(
             self._transform(self.query_dense(query), self.frequencies),
-            self._transform(self.key_dense(memory), self.memory_frequencies),
+            self._transform(self.key_dense(value), self.value_frequencies),
             self.activation,
         )
         spectrum = self._weigh(*spectrum)
         x = self._inverse(*spectrum, self.frequencies, query.shape[1])
         return self.output_dense(x * self.scale)
 
-    def compute_output_shape(self, query_shape, memory_shape):
+    def compute_output_shape(self, query_shape, value_shape):
         return query_shape
 
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "memory_seed": self.memory_seed,
-            "scale": self.scale,
-            "activation": self.activation,
-        }
 
-
-def attend_to_frequencies(query, memory, activation):
-    """Return what complex frequencies of a query get from those of a memory.
+def attend_to_frequencies(query, value, activation):
+    """Return the attention of the complex frequencies of a query to the frequencies of a value.
 
     Args:
         query: Real and imaginary part, each `(batch, frequencies, heads, width)`.
-        memory: The same of the memory, with its own frequencies.
+        value: The same of the value, with its own frequencies.
         activation: "tanh" or "softmax", see `FourierCrossAttention`.
 
     Returns:
@@ -102,7 +95,7 @@ def attend_to_frequencies(query, memory, activation):
 
     Source: Zhou et al. (2022), equation 6.
     """
-    (q_real, q_imaginary), (k_real, k_imaginary) = query, memory
+    (q_real, q_imaginary), (k_real, k_imaginary) = query, value
 
     def scores(a, b):
         return ops.einsum("bqhw,bkhw->bhqk", a, b)
@@ -110,6 +103,7 @@ def attend_to_frequencies(query, memory, activation):
     def attend(weights, x):
         return ops.einsum("bhqk,bkhw->bqhw", weights, x)
 
+    # The product of complex numbers, without conjugation: (batch, heads, query, key).
     real = scores(q_real, k_real) - scores(q_imaginary, k_imaginary)
     imaginary = scores(q_real, k_imaginary) + scores(q_imaginary, k_real)
     if activation == "softmax":

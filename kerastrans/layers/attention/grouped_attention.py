@@ -4,15 +4,16 @@ import keras
 import numpy as np
 from keras import ops
 
-from kerastrans.layers.attention.projected_attention import HIDDEN_SCORE, softmax_over_keys
+from kerastrans.layers.attention.multi_head_attention import HIDDEN_SCORE, softmax_over_keys
 from kerastrans.layers.masks import create_look_ahead_mask, hide_gaps, show_gaps
 from kerastrans.utils.keras_internals import KeepsQuantization
+from kerastrans.utils.model_files import serializable
 from kerastrans.utils.validation import check_choice, check_divides, check_positive_integers
 
 DECAY_BASE = 256  # positions over which the decay of xPos is measured
 
 
-@keras.saving.register_keras_serializable(package="kerastrans")
+@serializable
 class GroupedQueryAttention(KeepsQuantization, keras.layers.Layer):
     """Self-attention with fewer heads of keys and values than of queries.
 
@@ -101,9 +102,10 @@ class GroupedQueryAttention(KeepsQuantization, keras.layers.Layer):
     def call(self, inputs, groups, past_keys=None, past_values=None, start=0, center=0):
         mask = self._mask(groups, inputs.shape[1])
         inputs, _, _, gaps = hide_gaps(mask[..., -inputs.shape[1] :], inputs)
-        x = self.in_dense(inputs)
+        x = self.in_dense(inputs)  # (batch, time, all queries, keys and values)
         first = self.num_heads * self.key_dim
         second = first + self.num_groups * self.key_dim
+        # (batch, num_heads, time, key_dim); of keys and values (batch, num_groups, time, width)
         queries = self._heads(x[..., :first], self.num_heads) * self.query_weights / self.key_dim
         keys = self._heads(x[..., first:second], self.num_groups)
         values = self._heads(x[..., second:], self.num_groups)
@@ -113,7 +115,7 @@ class GroupedQueryAttention(KeepsQuantization, keras.layers.Layer):
         if past_keys is not None:
             keys = ops.concatenate([past_keys, keys], axis=2)
             values = ops.concatenate([past_values, values], axis=2)
-        shared = self.num_heads // self.num_groups
+        shared = self.num_heads // self.num_groups  # heads of queries that share keys and values
         every_key, every_value = (
             ops.repeat(x, shared, axis=1) if shared > 1 else x for x in (keys, values)
         )
@@ -123,6 +125,7 @@ class GroupedQueryAttention(KeepsQuantization, keras.layers.Layer):
         scores = ops.cast(ops.matmul(queries, ops.transpose(every_key, (0, 1, 3, 2))), dtype)
         scores = ops.where(ops.expand_dims(mask, 1), scores, ops.cast(HIDDEN_SCORE, scores.dtype))
         weights = softmax_over_keys(scores)
+        # (batch, num_heads, time, value_dim), then (batch, time, num_heads, value_dim)
         x = ops.matmul(ops.cast(weights, self.compute_dtype), every_value)
         x = ops.transpose(x, (0, 2, 1, 3))
         x = ops.reshape(x, (-1, x.shape[1], self.num_heads * self.value_dim))
@@ -145,7 +148,7 @@ class GroupedQueryAttention(KeepsQuantization, keras.layers.Layer):
         width = self.key_dim // 2
         positions = start + np.arange(x.shape[2])[:, None]
         pairs = np.arange(0, width, 2)
-        angles = positions * 10000.0 ** (-pairs / width)
+        angles = positions * 10000.0 ** (-pairs / width)  # (time, pairs)
         size = np.ones_like(angles)
         if self.positions == "xpos":
             decay = (pairs + 0.4 * width) / (1.4 * width)
@@ -157,19 +160,8 @@ class GroupedQueryAttention(KeepsQuantization, keras.layers.Layer):
             for wave in (np.cos(angles), np.sin(angles))
         )
         turned, rest = ops.cast(x[..., :width], dtype), x[..., width:]
+        # (batch, heads, time, pairs)
         even, odd = turned[..., 0::2], turned[..., 1::2]
         turned = ops.stack([even * cosine - odd * sine, odd * cosine + even * sine], axis=-1)
         turned = ops.reshape(turned, (-1, *x.shape[1:3], width))
         return ops.concatenate([turned, ops.cast(rest, dtype)], axis=-1)
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "num_heads": self.num_heads,
-            "num_groups": self.num_groups,
-            "key_dim": self.key_dim,
-            "value_dim": self.value_dim,
-            "causal": self.causal,
-            "positions": self.positions,
-            "use_bias": self.use_bias,
-        }

@@ -8,8 +8,8 @@ import functools
 import keras
 from keras import ops
 
-# Long is a product of queries and keys that is faster in chunks. On TensorFlow the whole is
-# faster (1.5 times for 1,440 queries and keys, on one core) as long as it fits into memory.
+# Smallest product of the numbers of queries and keys that is faster in chunks. On TensorFlow the
+# whole is 1.5 times faster for 1,440 queries and keys on one core, as long as it fits into memory.
 LONG = {"jax": 2**18, "tensorflow": 2**22, "torch": 2**18}
 CHUNK = 64  # queries: the weights of a chunk stay in the cache of a processor
 
@@ -77,7 +77,7 @@ def map_chunks(attend, queries, keys, values, mask=None):
 
 
 def fuse(queries, keys, values, mask=None):
-    """Return the attention by PyTorch's fused function; the arguments are those of `map_chunks`."""
+    """Compute the attention by PyTorch's fused function, with the arguments of `map_chunks`."""
     import torch
 
     if mask is not None:

@@ -4,7 +4,7 @@ import keras
 from keras import ops
 
 from kerastrans.layers.attention.copies import NO_COPIES
-from kerastrans.layers.attention.projected_attention import ProjectedAttention
+from kerastrans.layers.attention.multi_head_attention import ProjectedAttention
 from kerastrans.layers.attention.rotary import rotate
 from kerastrans.layers.masks import create_look_ahead_mask, hide_gaps, show_gaps
 
@@ -26,7 +26,8 @@ class PromptedAttention(ProjectedAttention):
 
     Call arguments:
         query: `(batch, query, d_model)`.
-        prompt: `(batch, prompt, d_model)`, the steps before those of the query; None for none.
+        value: `(batch, prompt, d_model)`, the prompt, the steps before those of the query; None for
+            none.
 
     Returns:
         `(batch, query, d_model)`.
@@ -49,40 +50,40 @@ class PromptedAttention(ProjectedAttention):
             raise ValueError(f"key_dim must be even: features turn in pairs, got {key_dim}.")
         self.theta = theta
 
-    def build(self, query_shape, prompt_shape=None):
+    def build(self, query_shape, value_shape=None):
         super().build(query_shape)
 
-    def call(self, query, prompt=None):
+    def call(self, query, value=None):
         look_ahead = create_look_ahead_mask(ops.shape(query)[1])
         query, _, _, gaps = hide_gaps(look_ahead, query)
-        keys, values = self._project(query, 0 if prompt is None else prompt.shape[1])
-        if prompt is not None:
-            earlier_keys, earlier_values = self._project(prompt, 0)
+        keys, values = self._project(query, 0 if value is None else value.shape[1])
+        if value is not None:
+            earlier_keys, earlier_values = self._project(value, 0)
             keys = ops.concatenate([earlier_keys, keys], axis=2)
             values = ops.concatenate([earlier_values, values], axis=2)
-        attended = self._attend(query, keys, values, 0 if prompt is None else prompt.shape[1])
+        attended = self._attend(query, keys, values, 0 if value is None else value.shape[1])
         return show_gaps(gaps, attended)
 
-    def check_decode(self, query, prompt=None, *, time_axes):
+    def check_decode(self, query, value=None, *, time_axes):
         """See `kerastrans.decoding.contract`."""
-        if "prompt" in time_axes:
+        if "value" in time_axes:
             raise ValueError(f"{self.name}: the prompt must not depend on the decoder's input.")
         return False
 
-    def start_cache(self, query, prompt=None, *, batch_size, length):
+    def start_cache(self, query, value=None, *, batch_size, length):
         """Return room for the keys and values of `length` steps."""
         return tuple(
             ops.zeros((batch_size, self.num_heads, length, width), self.compute_dtype)
             for width in (self.key_dim, self.value_dim)
         )
 
-    def start_shared(self, query, prompt=None):
+    def start_shared(self, query, value=None):
         """Return the keys and values of the prompt, which all sequences of a history share."""
-        return None if prompt is None else self._project(prompt, 0)
+        return None if value is None else self._project(value, 0)
 
-    def decode(self, query, prompt=None, *, cache, index, time_axes, shared=None, copies=NO_COPIES):
-        """Return the attention of the newest step `(batch, 1, d_model)`, and the cache."""
-        before = 0 if prompt is None else prompt.shape[1]
+    def decode(self, query, value=None, *, cache, index, time_axes, shared=None, copies=NO_COPIES):
+        """Return the attention of the newest steps `(batch, time, d_model)`, and the cache."""
+        before = 0 if value is None else value.shape[1]
         keys, values = (
             ops.slice_update(earlier, (0, 0, index, 0), new)
             for earlier, new in zip(cache, self._project(query, before + index), strict=True)
@@ -121,7 +122,7 @@ class PromptedAttention(ProjectedAttention):
     def _positions(self, x, offset):
         return ops.arange(ops.shape(x)[1], dtype="int32")[None] + offset
 
-    def compute_output_shape(self, query_shape, prompt_shape=None):
+    def compute_output_shape(self, query_shape, value_shape=None):
         return self.output_shape_of(query_shape)
 
     def get_config(self):

@@ -6,10 +6,11 @@ import keras
 import numpy as np
 from keras import ops
 
+from kerastrans.utils.model_files import serializable
 from kerastrans.utils.validation import check_at_most, check_positive_integers
 
 
-@keras.saving.register_keras_serializable(package="kerastrans")
+@serializable
 class RelativePositionBias(keras.layers.Layer):
     """Bias of each head's attention scores that depends on the distance from query to key.
 
@@ -82,12 +83,3 @@ class RelativePositionBias(keras.layers.Layer):
 
     def compute_output_shape(self, inputs_shape):
         return (1, self.num_heads, inputs_shape[1], inputs_shape[1])
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "num_heads": self.num_heads,
-            "num_buckets": self.num_buckets,
-            "max_distance": self.max_distance,
-            "bidirectional": self.bidirectional,
-        }

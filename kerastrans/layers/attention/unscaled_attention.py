@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from kerastrans.layers.attention.projected_attention import ProjectedAttention
+from kerastrans.layers.attention.multi_head_attention import ProjectedAttention
 from kerastrans.layers.masks import (
     combine_masks,
     create_look_ahead_mask,
@@ -25,11 +25,11 @@ class UnscaledAttention(ProjectedAttention):
 
     Call arguments:
         query: `(batch, query, d_model)`.
-        memory: `(batch, key, memory_width)`; None for self-attention.
+        value: `(batch, key, value_width)`; None for self-attention.
         position_bias: Tensor that broadcasts to `(batch, num_heads, query, key)`, added to the
             scores, see `RelativePositionBias`.
         padding_mask: boolean `(batch, key)`, or `(batch, query, key)` for one mask per query,
-            True = may be attended to. An implicit mask of the memory, or of the query in
+            True = may be attended to. An implicit mask of the value, or of the query in
             self-attention, hides keys too.
 
     Returns:
@@ -50,15 +50,15 @@ class UnscaledAttention(ProjectedAttention):
     def __init__(self, **kwargs):
         super().__init__(**{"use_bias": False, **kwargs})
 
-    def build(self, query_shape, memory_shape=None, position_bias_shape=None):
-        super().build(query_shape, memory_shape)
+    def build(self, query_shape, value_shape=None, position_bias_shape=None):
+        super().build(query_shape, value_shape)
 
-    def call(self, query, memory=None, position_bias=None, padding_mask=None):
+    def call(self, query, value=None, position_bias=None, padding_mask=None):
         look_ahead = create_look_ahead_mask(ops.shape(query)[1]) if self.causal else None
-        implicit = mask_of(query if memory is None else memory)
+        implicit = mask_of(query if value is None else value)
         mask = combine_masks(for_each_query(padding_mask), for_each_query(implicit), look_ahead)
-        query, memory, _, gaps = hide_gaps(mask, query, memory)
-        keys, values = self.project(query if memory is None else memory)
+        query, value, _, gaps = hide_gaps(mask, query, value)
+        keys, values = self.project(query if value is None else value)
         scores = self._scores(self._queries(query), keys)
         if position_bias is not None:
             scores = scores + ops.cast(position_bias, scores.dtype)
@@ -68,7 +68,7 @@ class UnscaledAttention(ProjectedAttention):
     def compute_mask(self, query, previous_mask):
         return previous_mask
 
-    def compute_output_shape(self, query_shape, memory_shape=None, position_bias_shape=None):
+    def compute_output_shape(self, query_shape, value_shape=None, position_bias_shape=None):
         return self.output_shape_of(query_shape)
 
     def _queries(self, query):

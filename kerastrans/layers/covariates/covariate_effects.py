@@ -13,6 +13,7 @@ from kerastrans.layers.normalization.observed_normalization import (
     ObservedNormalization,
     masked_mean,
 )
+from kerastrans.utils.model_files import serializable
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_positive_integers
 
@@ -31,7 +32,7 @@ LEAST_EVIDENCE, EVIDENCE_GROWTH = 2.0, 100.0
 _TINY = 1e-9
 
 
-@keras.saving.register_keras_serializable(package="kerastrans")
+@serializable
 class CovariateEffects(keras.layers.Layer):
     """Estimates the effects of covariates on a series by a ridge regression within each window.
 
@@ -177,10 +178,6 @@ class CovariateEffects(keras.layers.Layer):
         ahead = (history_shape[0], self.prediction_length)
         count = len(self.past) + len(self.future)
         return tuple(history_shape), (*ahead, count), ahead, (history_shape[0], 1)
-
-    def get_config(self):
-        own = {"prediction_length": self.prediction_length, "trend_length": self.trend_length}
-        return {**super().get_config(), **own, "past": self.past, "future": self.future}
 
 
 def _features(columns, observed):

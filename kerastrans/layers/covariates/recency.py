@@ -4,12 +4,13 @@ import keras
 import numpy as np
 from keras import ops
 
+from kerastrans.utils.model_files import serializable
 from kerastrans.utils.validation import check_positive_integers
 
 DECAY_RATES = (0.5, 2.0, 8.0)  # per length of the history
 
 
-@keras.saving.register_keras_serializable(package="kerastrans")
+@serializable
 class Recency(keras.layers.Layer):
     """Appends to each step five bounded features of its distance from the end of the history.
 
@@ -56,6 +57,3 @@ class Recency(keras.layers.Layer):
 
     def compute_output_shape(self, inputs_shape):
         return (*inputs_shape[:-1], inputs_shape[-1] + 2 + len(DECAY_RATES))
-
-    def get_config(self):
-        return {**super().get_config(), "context_length": self.context_length, "start": self.start}

@@ -3,10 +3,11 @@
 import keras
 from keras import ops
 
+from kerastrans.utils.model_files import serializable
 from kerastrans.utils.validation import check_positive_integers
 
 
-@keras.saving.register_keras_serializable(package="kerastrans")
+@serializable
 class ChannelEmbedding(keras.layers.Layer):
     """Appends a learnt vector per channel to the features of the channel.
 
@@ -48,6 +49,3 @@ class ChannelEmbedding(keras.layers.Layer):
 
     def compute_output_shape(self, inputs_shape):
         return (*inputs_shape[:-1], inputs_shape[-1] + self.width)
-
-    def get_config(self):
-        return {**super().get_config(), "width": self.width}

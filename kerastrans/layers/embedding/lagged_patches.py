@@ -5,6 +5,7 @@ from fractions import Fraction
 import keras
 from keras import ops
 
+from kerastrans.utils.model_files import serializable
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_positive_integers
 
@@ -86,13 +87,13 @@ class LaggedPatches(keras.layers.Layer):
         return (ops.concatenate([history, room], axis=1),)
 
     def decode(self, inputs, history, *, cache, index, time_axes):
-        """Return the token of the newest patch `(batch, patch_length, num_channels)`."""
+        """Return the tokens of the newest patches `(batch, steps, num_channels)`."""
         if not self.lags:
             return self._patches([inputs]), cache
         (series,) = cache
         place = history.shape[1] + index * self.patch_length  # of the targets
         series = ops.slice_update(series, (0, place - self.patch_length, 0), inputs)
-        steps = ops.arange(self.patch_length, dtype="int32") + place
+        steps = ops.arange(inputs.shape[1], dtype="int32") + place
         lagged = [ops.take(series, steps - lag, axis=1) for lag in self.lags]
         return self._patches([inputs, *lagged]), (series,)
 
@@ -121,9 +122,18 @@ class LaggedPatches(keras.layers.Layer):
         return {**super().get_config(), **own}
 
 
-@keras.saving.register_keras_serializable(package="kerastrans")
+@serializable
 class UnfoldPatches(keras.layers.Layer):
     """Returns patches of raw values to the steps and channels of the decoder's input.
+
+    The network forecasts each step of a patch given the patches before it. How the steps of a patch
+    depend on each other is a weight of this layer, which draws of the model's head have.
+
+    Attributes:
+        dependence: Weight `(patch_length, patch_length)` that is not trained: a root of the
+            correlation matrix of the normal scores of a patch's steps. It is the identity in a new
+            layer, whose steps are independent, and `kerastrans.Forecaster.fit` measures it. None
+            for patches of one step, and with `squeeze`, which has no distribution.
 
     Args:
         patch_length: int, number of steps in a patch.
@@ -150,7 +160,17 @@ class UnfoldPatches(keras.layers.Layer):
         self.patch_length = patch_length
         self.num_channels = num_channels
         self.squeeze = squeeze
+        self.dependence = None
         self.batch_factor = Fraction(1, num_channels)
+
+    def build(self, inputs_shape, like_shape=None):
+        if self.patch_length > 1 and not self.squeeze:
+            self.dependence = self.add_weight(
+                (self.patch_length, self.patch_length),
+                keras.initializers.Identity(),
+                trainable=False,
+                name="dependence",
+            )
 
     def call(self, inputs, like):
         count, size = ops.shape(inputs)[1], inputs.shape[2] // self.patch_length
@@ -158,14 +178,10 @@ class UnfoldPatches(keras.layers.Layer):
         x = ops.transpose(x, (0, 2, 1, 3))[:, : ops.shape(like)[1]]
         return x[..., 0] if self.squeeze else x
 
-    def decode(self, inputs, like, *, index):
-        """Return the steps of the newest patch."""
+    def decode(self, inputs, like, *, positions):
+        """Return the steps of the newest patches."""
         return self(inputs, like)
 
     def compute_output_shape(self, inputs_shape, like_shape):
         size = inputs_shape[2] // self.patch_length
         return (*like_shape[:2], self.num_channels, *(() if self.squeeze else (size,)))
-
-    def get_config(self):
-        own = {"patch_length": self.patch_length, "num_channels": self.num_channels}
-        return {**super().get_config(), **own, "squeeze": self.squeeze}

@@ -5,10 +5,11 @@ import math
 import keras
 from keras import ops
 
+from kerastrans.utils.model_files import serializable
 from kerastrans.utils.validation import check_positive_integers
 
 
-@keras.saving.register_keras_serializable(package="kerastrans")
+@serializable
 class Patching(keras.layers.Layer):
     """Cuts every channel into patches.
 
@@ -67,11 +68,3 @@ class Patching(keras.layers.Layer):
             for start in range(self.patch_length // piece)
         ]
         return parts[0] if len(parts) == 1 else ops.concatenate(parts, axis=-1)
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "patch_length": self.patch_length,
-            "stride": self.stride,
-            "pad_end": self.pad_end,
-        }

@@ -4,11 +4,12 @@ import keras
 import numpy as np
 from keras import ops
 
+from kerastrans.utils.model_files import serializable
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_positive_integers
 
 
-@keras.saving.register_keras_serializable(package="kerastrans")
+@serializable
 class PhaseEncoding(keras.layers.Layer):
     """Sine and cosine of the phase of each step in each period.
 
@@ -52,11 +53,8 @@ class PhaseEncoding(keras.layers.Layer):
     def compute_output_shape(self, periods_shape):
         return (periods_shape[0], self.length, 2 * periods_shape[1] * self.harmonics)
 
-    def get_config(self):
-        return {**super().get_config(), "length": self.length, "harmonics": self.harmonics}
 
-
-@keras.saving.register_keras_serializable(package="kerastrans")
+@serializable
 class SeasonalFill(keras.layers.Layer):
     """The mean of the values observed at the same phase of the first period, per future step.
 
@@ -118,9 +116,6 @@ class SeasonalFill(keras.layers.Layer):
 
     def compute_output_shape(self, values_shape, observed_shape, periods_shape):
         return (values_shape[0], self.steps, *values_shape[2:])
-
-    def get_config(self):
-        return {**super().get_config(), "steps": self.steps, "bins": self.bins}
 
 
 def _phase(steps, period):

@@ -7,6 +7,7 @@ from keras import ops
 
 from kerastrans.layers.attention.rotary import rotate
 from kerastrans.layers.embedding.positional_encoding import sinusoids
+from kerastrans.utils.model_files import serializable
 from kerastrans.utils.types import Tensor
 from kerastrans.utils.validation import check_positive, check_positive_integers
 
@@ -31,11 +32,9 @@ class _Positions(keras.layers.Layer):
             positions = ops.expand_dims(positions, 0)
         return self.encode(inputs, positions)
 
-    def decode(self, inputs, start_index=0, positions=None, *, index):
-        """Return the result for the step `(batch, 1, ...)` at position `start_index + index`."""
-        if positions is not None:
-            raise ValueError(f"{self.name} cannot decode given positions step by step.")
-        return self(inputs, start_index=start_index + index)
+    def decode(self, inputs, start_index=0, *, positions):
+        """Return the result for the newest steps, see `kerastrans.decoding.contract`."""
+        return self(inputs, positions=start_index + positions)
 
     def check_length(self, length):
         """Raise ValueError if the layer has fewer than `length` positions."""
@@ -44,7 +43,7 @@ class _Positions(keras.layers.Layer):
         return inputs_shape
 
 
-@keras.saving.register_keras_serializable(package="kerastrans")
+@serializable
 class SinePositionEncoding(_Positions):
     """Sinusoidal positional encoding of the inputs' shape, not added to the inputs.
 
@@ -79,11 +78,8 @@ class SinePositionEncoding(_Positions):
         encoding = sinusoids(positions, inputs.shape[-1], self.max_wavelength)
         return ops.broadcast_to(ops.cast(encoding, self.compute_dtype), ops.shape(inputs))
 
-    def get_config(self):
-        return {**super().get_config(), "max_wavelength": self.max_wavelength}
 
-
-@keras.saving.register_keras_serializable(package="kerastrans")
+@serializable
 class PositionEmbedding(_Positions):
     """Learnt positional encoding of the inputs' shape, not added to the inputs.
 
@@ -137,13 +133,8 @@ class PositionEmbedding(_Positions):
                 f"of {length}."
             )
 
-    def get_config(self):
-        initializer = keras.initializers.serialize(self.initializer)
-        own = {"sequence_length": self.sequence_length, "initializer": initializer}
-        return {**super().get_config(), **own}
 
-
-@keras.saving.register_keras_serializable(package="kerastrans")
+@serializable
 class RotaryEmbedding(_Positions):
     """Rotary positions: pairs of features are turned by angles that grow with the position.
 
@@ -192,7 +183,3 @@ class RotaryEmbedding(_Positions):
             return rotate(ops.expand_dims(inputs, 1), positions, self.max_wavelength)[:, 0]
         turned = rotate(ops.transpose(inputs, (0, 2, 1, 3)), positions, self.max_wavelength)
         return ops.transpose(turned, (0, 2, 1, 3))
-
-    def get_config(self):
-        own = {"max_wavelength": self.max_wavelength, "scaling_factor": self.scaling_factor}
-        return {**super().get_config(), **own}

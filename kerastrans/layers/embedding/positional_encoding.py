@@ -6,6 +6,7 @@ import keras
 import numpy as np
 from keras import ops
 
+from kerastrans.utils.model_files import serializable
 from kerastrans.utils.types import Tensor
 from kerastrans.utils.validation import check_positive, check_positive_integers
 
@@ -39,9 +40,9 @@ class _Positional(keras.layers.Layer):
         inputs = ops.cast(inputs, self.compute_dtype)  # integers would cut the encoding off
         return inputs + ops.cast(self.encode(positions), inputs.dtype)
 
-    def decode(self, inputs, offset=0, *, index):
-        """Encode one step: `inputs` `(batch, 1, dim)` are at position `offset + index`."""
-        return self(inputs, offset=offset + index)
+    def decode(self, inputs, offset=0, *, positions):
+        """Encode the newest steps, see `kerastrans.decoding.contract`."""
+        return self.add_encoding(inputs, offset + positions)
 
     def check_length(self, length):
         """Raise ValueError if the layer has fewer than `length` positions."""
@@ -58,7 +59,7 @@ class _Positional(keras.layers.Layer):
         return {**super().get_config(), "max_len": self.max_len, "dim": self.dim}
 
 
-@keras.saving.register_keras_serializable(package="kerastrans")
+@serializable
 class PositionalEncoding(_Positional):
     """Sinusoidal positional encoding, added to the inputs.
 
@@ -104,9 +105,6 @@ class PositionalEncoding(_Positional):
     def encode(self, positions):
         return sinusoids(positions, self.dim, self.max_wavelength)
 
-    def get_config(self):
-        return {**super().get_config(), "max_wavelength": self.max_wavelength}
-
 
 def sinusoids(positions, dim, max_wavelength=10000.0):
     """Return the sinusoidal encodings `(..., dim)` of positions `(...)`, in float32."""
@@ -118,7 +116,7 @@ def sinusoids(positions, dim, max_wavelength=10000.0):
     return ops.where(is_sine, ops.sin(angles), ops.cos(angles))
 
 
-@keras.saving.register_keras_serializable(package="kerastrans")
+@serializable
 class LearntPositionalEncoding(_Positional):
     """Learnt positional encoding: one trainable vector per position, added to the inputs.
 
@@ -149,10 +147,6 @@ class LearntPositionalEncoding(_Positional):
 
     def encode(self, positions):
         return ops.take(self.embeddings, positions, axis=0)
-
-    def get_config(self):
-        initializer = keras.initializers.serialize(self.initializer)
-        return {**super().get_config(), "initializer": initializer}
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")
@@ -189,6 +183,6 @@ class EndPositionalEncoding(LearntPositionalEncoding):
         )
         return self.add_encoding(inputs, positions)
 
-    def decode(self, inputs, *, index):
+    def decode(self, inputs, *, positions):
         """Raise ValueError: a new step would change the positions of all earlier ones."""
         raise ValueError(f"{self.name} counts from the end: it cannot be decoded step by step.")

@@ -3,10 +3,11 @@
 import keras
 from keras import ops
 
+from kerastrans.utils.model_files import serializable
 from kerastrans.utils.validation import check_positive_integers
 
 
-@keras.saving.register_keras_serializable(package="kerastrans")
+@serializable
 class ValueEmbedding(keras.layers.Layer):
     """Convolution over three steps of the series, with circular padding.
 
@@ -53,11 +54,3 @@ class ValueEmbedding(keras.layers.Layer):
         steps = ops.concatenate([padded[:, :-2], inputs, padded[:, 2:]], axis=-1)
         x = ops.matmul(steps, ops.cast(self.kernel, steps.dtype))
         return x + ops.cast(self.bias, x.dtype) if self.use_bias else x
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "d_model": self.d_model,
-            "use_bias": self.use_bias,
-            "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
-        }

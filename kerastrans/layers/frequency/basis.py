@@ -4,6 +4,7 @@ import keras
 import numpy as np
 from keras import ops
 
+from kerastrans.utils.model_files import serializable
 from kerastrans.utils.validation import check_choice, check_positive_integers
 
 
@@ -32,7 +33,7 @@ def _linear(size, time, harmonics):
 BASES = {"polynomial": _polynomial, "fourier": _fourier, "linear": _linear}
 
 
-@keras.saving.register_keras_serializable(package="kerastrans")
+@serializable
 class BasisExpansion(keras.layers.Layer):
     """Coefficients times fixed curves over `length` steps.
 
@@ -98,15 +99,3 @@ class BasisExpansion(keras.layers.Layer):
         time = time.astype(self.curve_dtype)
         curves = BASES[self.basis](inputs.shape[-1], time, self.harmonics)  # (coefficients, length)
         return ops.matmul(inputs, ops.convert_to_tensor(curves, inputs.dtype))
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "basis": self.basis,
-            "length": self.length,
-            "start": self.start,
-            "step": self.step,
-            "period": self.period,
-            "harmonics": self.harmonics,
-            "curve_dtype": self.curve_dtype,
-        }

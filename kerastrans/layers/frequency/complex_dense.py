@@ -3,11 +3,12 @@
 import keras
 from keras import ops
 
+from kerastrans.utils.model_files import serializable
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_positive_integers
 
 
-@keras.saving.register_keras_serializable(package="kerastrans")
+@serializable
 class ComplexDense(keras.layers.Layer):
     """Multiplies complex numbers by a complex matrix and adds a complex bias, in full precision.
 
@@ -89,13 +90,3 @@ class ComplexDense(keras.layers.Layer):
     def compute_output_shape(self, real_shape, imaginary_shape):
         shape = (*real_shape[:-1], self.units)
         return shape, shape
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "units": self.units,
-            "individual": self.individual,
-            "diagonal": self.diagonal,
-            "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
-            "imaginary_initializer": keras.initializers.serialize(self.imaginary_initializer),
-        }

@@ -4,10 +4,12 @@ import keras
 import numpy as np
 from keras import ops
 
+from kerastrans.utils.model_files import serializable
+
 CONSTANT = 1e-12  # variance of a position of the windows, in units of the series', that is zero
 
 
-@keras.saving.register_keras_serializable(package="kerastrans")
+@serializable
 class CorrelationBasis(keras.layers.Layer):
     """Coefficients of windows in an orthonormal basis that decorrelates their steps, or back.
 
@@ -103,9 +105,6 @@ class CorrelationBasis(keras.layers.Layer):
 
     def compute_output_shape(self, inputs_shape):
         return inputs_shape
-
-    def get_config(self):
-        return {**super().get_config(), "inverse": self.inverse}
 
 
 def cosines(length):

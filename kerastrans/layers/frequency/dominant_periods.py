@@ -4,11 +4,12 @@ import keras
 import numpy as np
 from keras import ops
 
+from kerastrans.utils.model_files import serializable
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_positive_integers
 
 
-@keras.saving.register_keras_serializable(package="kerastrans")
+@serializable
 class DominantPeriods(keras.layers.Layer):
     """The periods of the significant peaks in the periodogram of a series.
 
@@ -81,14 +82,6 @@ class DominantPeriods(keras.layers.Layer):
 
     def compute_output_shape(self, values_shape, observed_shape):
         return (values_shape[0], self.count)
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "count": self.count,
-            "min_period": self.min_period,
-            "alpha": self.alpha,
-        }
 
 
 def _power(x):

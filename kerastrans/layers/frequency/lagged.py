@@ -4,6 +4,7 @@ import keras
 import numpy as np
 from keras import ops
 
+from kerastrans.utils.model_files import serializable
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_positive_integers
 
@@ -12,7 +13,7 @@ from kerastrans.utils.validation import check_positive_integers
 _MISSING = 1e30
 
 
-@keras.saving.register_keras_serializable(package="kerastrans")
+@serializable
 class LagChanges(keras.layers.Layer):
     """Differences between the last values of a series and the values one lag earlier.
 
@@ -56,11 +57,8 @@ class LagChanges(keras.layers.Layer):
     def compute_output_shape(self, values_shape, observed_shape, lags_shape):
         return ((*lags_shape, min(self.length, values_shape[1])),) * 2
 
-    def get_config(self):
-        return {**super().get_config(), "length": self.length}
 
-
-@keras.saving.register_keras_serializable(package="kerastrans")
+@serializable
 class SamePhase(keras.layers.Layer):
     """The last past values at the phase of each future step, for each of several lags.
 
@@ -116,9 +114,6 @@ class SamePhase(keras.layers.Layer):
 
     def compute_output_shape(self, values_shape, observed_shape, lags_shape, steps_shape):
         return ((*steps_shape, lags_shape[1], self.cycles),) * 2
-
-    def get_config(self):
-        return {**super().get_config(), "cycles": self.cycles}
 
 
 def _take(values, observed, places):

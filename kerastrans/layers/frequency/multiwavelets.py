@@ -8,6 +8,7 @@ from keras import ops
 
 from kerastrans.layers.frequency.fourier import irfft, rfft
 from kerastrans.layers.initializers import FanInUniform
+from kerastrans.utils.model_files import serializable
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_integer, check_positive_integers
 
@@ -156,7 +157,7 @@ class MultiwaveletLayer(keras.layers.Layer):
         }
 
 
-@keras.saving.register_keras_serializable(package="kerastrans")
+@serializable
 class MultiwaveletBlock(MultiwaveletLayer):
     """Multiwavelet block: on each scale, learnt matrices multiply the lowest frequencies.
 
@@ -253,6 +254,3 @@ class MultiwaveletBlock(MultiwaveletLayer):
 
     def compute_output_shape(self, inputs_shape):
         return inputs_shape
-
-    def get_config(self):
-        return {**super().get_config(), "skipped_levels": self.skipped_levels}

@@ -4,11 +4,12 @@ import keras
 import numpy as np
 from keras import ops
 
+from kerastrans.utils.model_files import serializable
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_positive_integers
 
 
-@keras.saving.register_keras_serializable(package="kerastrans")
+@serializable
 class OctaveLags(keras.layers.Layer):
     """Finds the lag with the highest autocorrelation in each octave of lags: 1, 2-3, 4-7, ...
 
@@ -90,10 +91,6 @@ class OctaveLags(keras.layers.Layer):
 
     def compute_output_shape(self, values_shape, observed_shape):
         return ((values_shape[0], self.octaves),) * 3
-
-    def get_config(self):
-        own = {"octaves": self.octaves, "trend_length": self.trend_length, "paired": self.paired}
-        return {**super().get_config(), **own}
 
 
 def _remove_trend(values, observed, length):

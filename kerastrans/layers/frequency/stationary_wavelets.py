@@ -5,10 +5,11 @@ import numpy as np
 from keras import ops
 
 from kerastrans.layers.frequency.wavelets import check_wavelet, high_pass, wavelet_filters
+from kerastrans.utils.model_files import serializable
 from kerastrans.utils.validation import check_positive_integers
 
 
-@keras.saving.register_keras_serializable(package="kerastrans")
+@serializable
 class StationaryWavelets(keras.layers.Layer):
     """Wavelet coefficients at every step, not at every second step; the series is periodic.
 
@@ -64,15 +65,8 @@ class StationaryWavelets(keras.layers.Layer):
         batch, num_channels, length = inputs_shape
         return (batch, num_channels, 1 + self.num_levels, length)
 
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "wavelet": self.wavelet,
-            "num_levels": self.num_levels,
-        }
 
-
-@keras.saving.register_keras_serializable(package="kerastrans")
+@serializable
 class InverseStationaryWavelets(keras.layers.Layer):
     """Inverse of `StationaryWavelets`, with its own filters for each channel.
 
@@ -122,9 +116,6 @@ class InverseStationaryWavelets(keras.layers.Layer):
     def compute_output_shape(self, inputs_shape):
         batch, num_channels, _, length = inputs_shape
         return (batch, num_channels, length)
-
-    def get_config(self):
-        return {**super().get_config(), "wavelet": self.wavelet}
 
 
 def _add_filters(layer, num_channels, filter_, name):

@@ -4,12 +4,13 @@ import keras
 import numpy as np
 from keras import ops
 
+from kerastrans.utils.model_files import serializable
 from kerastrans.utils.validation import check_choice, check_positive_integers
 
 _BLOCK_LENGTH = 128  # number of steps in a block; series longer than two blocks are cut
 
 
-@keras.saving.register_keras_serializable(package="kerastrans")
+@serializable
 class SeriesDecomposition(keras.layers.Layer):
     """Splits a series into season and trend; the trend is a centred moving average.
 
@@ -89,10 +90,3 @@ class SeriesDecomposition(keras.layers.Layer):
         matrix = np.zeros((steps, length))
         np.add.at(matrix, (places, np.arange(length)[:, None]), 1 / self.kernel_size)
         return ops.convert_to_tensor(matrix, dtype)
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "kernel_size": self.kernel_size,
-            "longer": self.longer,
-        }

@@ -3,11 +3,12 @@
 import keras
 from keras import ops
 
+from kerastrans.utils.model_files import serializable
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_positive
 
 
-@keras.saving.register_keras_serializable(package="kerastrans")
+@serializable
 class ObservedNormalization(keras.layers.Layer):
     """Subtracts the mean of a window's observed values and divides by their standard deviation.
 
@@ -59,9 +60,6 @@ class ObservedNormalization(keras.layers.Layer):
     def compute_output_shape(self, inputs_shape, visible_shape=None):
         one = (*inputs_shape[:-1], 1)
         return tuple(inputs_shape), tuple(inputs_shape), one, one
-
-    def get_config(self):
-        return {**super().get_config(), "epsilon": self.epsilon}
 
 
 def masked_mean(values, mask, keepdims=False):

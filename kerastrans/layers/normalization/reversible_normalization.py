@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from kerastrans.utils.model_files import serializable
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_choice, check_non_negative
 
@@ -10,7 +11,7 @@ CENTERS = (None, "mean", "last")
 SCALES = (None, "std", "plain_std", "mean_abs", "mean_nonzero")
 
 
-@keras.saving.register_keras_serializable(package="kerastrans")
+@serializable
 class ReversibleInstanceNormalization(keras.layers.Layer):
     """Normalises every window and channel by its own statistics, and reverses it for forecasts.
 
@@ -150,15 +151,3 @@ class ReversibleInstanceNormalization(keras.layers.Layer):
     def _restore(self, inputs, statistics):
         x = (inputs - self.beta) / self.gamma if self.affine else inputs
         return x * statistics[:, 1:] + statistics[:, :1]
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "center": self.center,
-            "scale": self.scale,
-            "affine": self.affine,
-            "epsilon": self.epsilon,
-            "floor": self.floor,
-            "fill": self.fill,
-            "ddof": self.ddof,
-        }

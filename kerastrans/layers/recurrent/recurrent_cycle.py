@@ -3,11 +3,12 @@
 import keras
 from keras import ops
 
+from kerastrans.utils.model_files import serializable
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_positive_integers
 
 
-@keras.saving.register_keras_serializable(package="kerastrans")
+@serializable
 class RecurrentCycle(keras.layers.Layer):
     """One learnt period per channel, repeated periodically; it is zero before training.
 
@@ -49,10 +50,3 @@ class RecurrentCycle(keras.layers.Layer):
     def call(self, position, length, offset=0):
         steps = ops.expand_dims(position, 1) + ops.arange(offset, offset + length, dtype="int32")
         return ops.take(self.cycle, ops.mod(steps, self.cycle_length), axis=0)
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "cycle_length": self.cycle_length,
-            "num_channels": self.num_channels,
-        }

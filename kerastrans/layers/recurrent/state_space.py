@@ -4,12 +4,13 @@ import keras
 import numpy as np
 from keras import ops
 
+from kerastrans.utils.model_files import serializable
 from kerastrans.utils.validation import check_positive_integers
 
 _CHUNK_LENGTH = 32  # number of steps that one matrix product computes
 
 
-@keras.saving.register_keras_serializable(package="kerastrans")
+@serializable
 class StateSpace(keras.layers.Layer):
     """Diagonal complex state space `s' = A s + B x`, `y = C s + D x`, at any sampling rate.
 
@@ -92,9 +93,6 @@ class StateSpace(keras.layers.Layer):
     def compute_output_spec(self, inputs, scale=1.0, positions=None):
         length = inputs.shape[1] if positions is None else len(positions)
         return keras.KerasTensor((inputs.shape[0], length, inputs.shape[2]), self.compute_dtype)
-
-    def get_config(self):
-        return {**super().get_config(), "state_dim": self.state_dim, "gated": self.gated}
 
 
 def recurrence(real, imaginary, decay, angle):

@@ -34,10 +34,8 @@ def count_parameters(d_model, num_heads, key_dim, value_dim, output_dim):
 
 
 def _scaled_by(factor):
-    """Attention whose scores are multiplied by one more factor, a function of the width."""
-    return lambda queries, keys, values, mask: attention(
-        queries * factor(queries.shape[-1]), keys, values, mask
-    )
+    """Attention whose scores are multiplied by one more factor, of queries, keys and values."""
+    return lambda q, k, v, mask: attention(q * factor(q, k, v), k, v, mask)
 
 
 def _hidden_scores_are_zero(queries, keys, values, mask):
@@ -56,19 +54,27 @@ def _empty_rows_are(value):
     )
 
 
+@np.errstate(over="ignore", invalid="ignore")
+def _shifted(scores, mask, shift):
+    exponentials = np.exp(scores - shift) * mask
+    total = exponentials.sum(axis=-1, keepdims=True)
+    return exponentials / np.where(total == 0, 1, total)
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def _sum_of_one_or_more(scores, mask):
+    exponentials = np.exp(scores) * mask
+    return exponentials / np.maximum(exponentials.sum(axis=-1, keepdims=True), 1)
+
+
 def _softmax_over_queries(queries, keys, values, mask):
-    scores = queries @ keys.T / np.sqrt(queries.shape[-1])
-    return masked_softmax(scores.T, mask.T).T @ values
+    scores = np.where(mask, queries @ keys.T / np.sqrt(queries.shape[-1]), -1e9)
+    return masked_softmax(scores.T, np.ones_like(mask).T).T @ values
 
 
 def _hidden_after_softmax(queries, keys, values, mask):
     scores = queries @ keys.T / np.sqrt(queries.shape[-1])
     return masked_softmax(scores, np.ones_like(mask)) * mask @ values
-
-
-def _without_biases(d_model, num_heads, key_dim, value_dim, output_dim):
-    width = num_heads * value_dim
-    return 2 * d_model * num_heads * key_dim + d_model * width + width * output_dim
 
 
 _random = np.random.default_rng(0)
@@ -82,24 +88,31 @@ EXERCISES = (
         "2.1",
         attention,
         {
-            "You divided by d, not by its root.": _scaled_by(lambda d: d**-0.5),
-            "The scores are not divided by the root of d.": _scaled_by(lambda d: d**0.5),
-            "This mask is inverted: True means visible.": lambda queries, keys, values, mask: (
-                attention(queries, keys, values, ~mask)
+            "You divided by d, not by its root.": _scaled_by(lambda q, k, v: q.shape[1] ** -0.5),
+            "The scores are not divided by the root of d.": _scaled_by(
+                lambda q, k, v: q.shape[1] ** 0.5
             ),
-            "The mask is ignored.": lambda queries, keys, values, mask: attention(
-                queries, keys, values, np.ones_like(mask)
+            "Divide the scores by the root of d, not the weights after the softmax.": (
+                lambda q, k, v, mask: attention(
+                    q * q.shape[1] ** 0.5, k, v / k.shape[1] ** 0.5, mask
+                )
             ),
             "You divided by the root of the number of queries; d is the width, shape[-1].": (
-                lambda queries, keys, values, mask: attention(
-                    queries * (queries.shape[1] / queries.shape[0]) ** 0.5, keys, values, mask
-                )
+                _scaled_by(lambda q, k, v: (q.shape[1] / len(q)) ** 0.5)
             ),
             "You divided by the root of the number of keys; d is the width, shape[-1].": (
-                lambda queries, keys, values, mask: attention(
-                    queries * (queries.shape[1] / len(keys)) ** 0.5, keys, values, mask
-                )
+                _scaled_by(lambda q, k, v: (q.shape[1] / len(k)) ** 0.5)
             ),
+            "You divided by the root of the width of the values; d is that of the queries.": (
+                _scaled_by(lambda q, k, v: (q.shape[1] / v.shape[1]) ** 0.5)
+            ),
+            "These are the weights; multiply them by the values.": (
+                lambda q, k, v, mask: attention(q, k, np.eye(len(k)), mask)
+            ),
+            "This mask is inverted: True means visible.": (
+                lambda q, k, v, mask: attention(q, k, v, ~mask)
+            ),
+            "The mask is ignored.": lambda q, k, v, mask: attention(q, k, v, np.ones_like(mask)),
             "The softmax runs over the queries: the weights of one query sum to 1.": (
                 _softmax_over_queries
             ),
@@ -141,13 +154,24 @@ EXERCISES = (
             "The softmax runs over the queries: the weights of one row sum to 1.": (
                 lambda scores, mask: masked_softmax(scores.T, mask.T).T
             ),
+            "Scores of -30 have a small sum: replace it only where it is 0.": _sum_of_one_or_more,
+            "A hidden score of 1000 leaves nothing for the others: shift by the largest visible "
+            "score.": lambda scores, mask: _shifted(scores, mask, scores.max(-1, keepdims=True)),
+            "exp(1000) is infinite: subtract the largest visible score first.": (
+                lambda scores, mask: _shifted(scores, mask, 0)
+            ),
         },
         (
-            "Multiply the exponentials by the mask before you divide by their sum.",
-            "A row without a visible key has the sum 0; divide it by 1 instead.",
-            "exponentials / np.where(total == 0, 1, total), with exponentials = exp(...) * mask.",
+            "A score of minus infinity has the exponential 0: np.where(mask, scores, -np.inf).",
+            "Subtract the largest visible score of a row; a row without one has the sum 0, which "
+            "is replaced by 1.",
+            "exponentials / np.where(total == 0, 1, total); exponentials = np.exp(visible - "
+            "np.where(largest == -np.inf, 0, largest)).",
         ),
-        cases=((np.array([[1.0, 2.0, 5.0], [3.0, 0.0, 1.0]]), EMPTY_ROW),),
+        cases=tuple(
+            (np.array([[1.0, 2.0, hidden], [3.0, 0.0, 1.0]]) + shift, EMPTY_ROW)
+            for hidden, shift in ((5, 0), (5, -30), (1000, 0), (5, 1000))
+        ),
         why="Zeros add nothing to the residual stream; a mean of padding would.",
     ),
     Exercise(
@@ -155,22 +179,16 @@ EXERCISES = (
         additive_scores,
         {
             "The tanh is missing: the score is then a sum of a query's and a key's part.": (
-                lambda q, k, w_q, w_k, direction: (
-                    (q @ w_q @ direction)[:, None] + (k @ w_k @ direction)
-                )
+                lambda q, k, w_q, w_k, w: (q @ w_q @ w)[:, None] + k @ w_k @ w
             ),
             "The tanh comes before the product with w, not after it.": (
-                lambda q, k, w_q, w_k, direction: np.tanh(
-                    (q @ w_q @ direction)[:, None] + (k @ w_k @ direction)
-                )
+                lambda q, k, w_q, w_k, w: np.tanh((q @ w_q @ w)[:, None] + k @ w_k @ w)
             ),
             "Rows are keys here: one row per query is expected.": (
-                lambda q, k, w_q, w_k, direction: additive_scores(k, q, w_k, w_q, direction)
+                lambda q, k, w_q, w_k, w: additive_scores(k, q, w_k, w_q, w)
             ),
             "Additive scores are not divided by the root of the width.": (
-                lambda q, k, w_q, w_k, direction: (
-                    additive_scores(q, k, w_q, w_k, direction) / np.sqrt(q.shape[-1])
-                )
+                lambda q, *others: additive_scores(q, *others) / np.sqrt(q.shape[-1])
             ),
         },
         (
@@ -178,15 +196,7 @@ EXERCISES = (
             "Every query meets every key: (queries, 1, width) + (1, keys, width).",
             "np.tanh((queries @ w_query)[:, None] + (keys @ w_key)[None]) @ direction",
         ),
-        cases=(
-            (
-                QUERIES,
-                KEYS,
-                _random.standard_normal((8, 6)),
-                _random.standard_normal((8, 6)),
-                _random.standard_normal(6),
-            ),
-        ),
+        cases=((QUERIES, KEYS, *_random.standard_normal((2, 8, 6)), _random.standard_normal(6)),),
         why="It holds a vector for each pair; the dot product holds one number.",
     ),
     Exercise(
@@ -194,39 +204,27 @@ EXERCISES = (
         count_parameters,
         {
             "The biases are missing: one per output of each of the four projections.": (
-                _without_biases
+                lambda d_model, num_heads, key_dim, value_dim, output_dim: (
+                    num_heads * (2 * d_model * key_dim + (d_model + output_dim) * value_dim)
+                )
             ),
             "The heads are missing: each projection is num_heads * key_dim or value_dim wide.": (
-                lambda d_model, num_heads, key_dim, value_dim, output_dim: count_parameters(
-                    d_model, 1, key_dim, value_dim, output_dim
-                )
+                lambda *sizes: count_parameters(sizes[0], 1, *sizes[2:])
             ),
             "The output projection is missing: it turns the joined heads into output_dim values.": (
-                lambda d_model, num_heads, key_dim, value_dim, output_dim: count_parameters(
-                    d_model, num_heads, key_dim, value_dim, 0
-                )
+                lambda *sizes: count_parameters(*sizes[:4], 0)
             ),
             "The heads share one output projection: its bias counts once.": (
-                lambda d_model, num_heads, key_dim, value_dim, output_dim: (
-                    count_parameters(d_model, num_heads, key_dim, value_dim, output_dim)
-                    + (num_heads - 1) * output_dim
-                )
+                lambda *sizes: count_parameters(*sizes) + (sizes[1] - 1) * sizes[4]
             ),
             "The output projection reads all heads: num_heads * value_dim values.": (
-                lambda d_model, num_heads, key_dim, value_dim, output_dim: (
-                    count_parameters(d_model, num_heads, key_dim, value_dim, 0)
-                    + (value_dim + 1) * output_dim
-                )
+                lambda *sizes: count_parameters(*sizes[:4], 0) + (sizes[3] + 1) * sizes[4]
             ),
             "The output has its own width, output_dim.": (
-                lambda d_model, num_heads, key_dim, value_dim, output_dim: count_parameters(
-                    d_model, num_heads, key_dim, value_dim, d_model
-                )
+                lambda *sizes: count_parameters(*sizes[:4], sizes[0])
             ),
             "Values have their own width, value_dim.": (
-                lambda d_model, num_heads, key_dim, value_dim, output_dim: count_parameters(
-                    d_model, num_heads, key_dim, key_dim, output_dim
-                )
+                lambda *sizes: count_parameters(*sizes[:3], sizes[2], sizes[4])
             ),
         },
         (

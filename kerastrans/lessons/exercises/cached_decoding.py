@@ -25,14 +25,6 @@ def _sees_only_earlier(query, key, value, cache):
     return result, *attend_next(query, key, value, cache)[1:]
 
 
-def _forgets_earlier(query, key, value, cache):
-    return attend_next(query, key, value, (cache[0][:0], cache[1][:0]))
-
-
-def _does_not_grow(query, key, value, cache):
-    return attend_next(query, key, value, cache)[0], *cache
-
-
 _random = np.random.default_rng(0)
 STEP = tuple(_random.standard_normal((3, 1, 4)))
 CACHE = tuple(_random.standard_normal((2, 5, 4)))
@@ -64,9 +56,17 @@ EXERCISES = (
                 _sees_only_earlier
             ),
             "The earlier steps are lost: append to the cache instead of replacing it.": (
-                _forgets_earlier
+                lambda *case: attend_next(*case[:3], [x[:0] for x in case[3]])
             ),
-            "The cache has to grow: return it with the new key and value.": _does_not_grow,
+            "The cache has to grow: return it with the new key and value.": (
+                lambda *case: (attend_next(*case)[0], *case[3])
+            ),
+            "The new step is the last one: append it, do not put it in front.": (
+                lambda query, key, value, cache: attend_next(query, *cache, (key, value))
+            ),
+            "The scores are not divided by the root of the width.": (
+                lambda query, *others: attend_next(query * query.shape[-1] ** 0.5, *others)
+            ),
         },
         (
             "cache is a pair, the keys and the values (steps, width).",

@@ -21,9 +21,9 @@ def generate(model, history, num_steps):
 
 
 def best_errors(num_steps):
-    """Return the smallest possible error of each step if the encoder has no positions.
+    """Under teacher forcing, return the smallest possible error of each step.
 
-    The values are independent and have a variance of 1.
+    The encoder has no positions; the values are independent and have a variance of 1.
     """
     left = num_steps - np.arange(num_steps)
     return 1 - 1 / left
@@ -38,8 +38,10 @@ def ideal_weights(num_steps, backwards):
 class _Model:
     """A replacement for a trained decoder: its output is the mean of all inputs, plus a step."""
 
-    def predict(self, inputs, verbose=0):
-        history, steps = inputs
+    def predict(self, inputs, **options):
+        history, steps = map(np.asarray, inputs)
+        if len(steps) != len(history):
+            raise ValueError(f"each of the {len(history)} histories needs its own start token")
         counts = np.arange(1, steps.shape[1] + 1)[:, None]
         return steps.cumsum(axis=1) / counts + history[:, : steps.shape[1]]
 
@@ -89,8 +91,8 @@ EXERCISES = (
             "The sequence is moved to the wrong side: each step sees the one after its target.": (
                 lambda x: np.concatenate([x[:, 1:], np.zeros_like(x[:, :1])], axis=1)
             ),
-            "The first input is the last step of the sequence; it has to be zeros.": lambda x: (
-                np.roll(x, 1, axis=1)
+            "The first input is the last step; it has to be zeros.": lambda x: np.roll(
+                x, 1, axis=1
             ),
             "The start token is missing: a step of zeros comes first.": lambda x: x[:, :-1],
             "The zeros are at the end; they are the start token and come first.": lambda x: (
@@ -140,22 +142,19 @@ EXERCISES = (
         "4.3",
         best_errors,
         {
-            "This is the error of the mean of all steps; it knows which ones were generated.": (
-                lambda num_steps: np.full(num_steps, 1 - 1 / num_steps)
-            ),
-            "This is the error of the answer 0; the mean of the steps that are left is better.": (
-                np.ones
-            ),
-            "It gets easier, not harder: fewer steps are left to choose from.": lambda num_steps: (
-                best_errors(num_steps)[::-1]
+            "This is the best error when it generates; under teacher forcing it sees the true "
+            "earlier steps and can leave them out.": lambda n: np.full(n, 1 - 1 / n),
+            "This is the error of the answer 0; the mean of what is left is better.": np.ones,
+            "It gets easier, not harder: fewer steps are left to choose from.": (
+                lambda n: best_errors(n)[::-1]
             ),
             "1 / n is the variance of the mean; the error of one value from it is 1 - 1 / n.": (
                 lambda num_steps: 1 / (num_steps - np.arange(num_steps))
             ),
         },
         (
-            "The encoder's output is then a set: the decoder can leave out what it has generated.",
-            "The best forecast is the mean of the n steps that are left.",
+            "The encoder's output is then a set, and the decoder sees the true earlier steps.",
+            "It leaves them out: the best forecast is the mean of the n steps that are left.",
             "One of n values differs from their mean by 1 - 1 / n in mean square.",
         ),
         cases=((6,), (3,)),
@@ -165,17 +164,13 @@ EXERCISES = (
         "4.4",
         ideal_weights,
         {
-            "Backwards, the first output is the last input.": lambda num_steps, backwards: (
-                ideal_weights(num_steps, False)
-            ),
-            "Forwards and backwards are exchanged.": lambda num_steps, backwards: ideal_weights(
-                num_steps, not backwards
-            ),
+            "Backwards, the first output is the last input.": lambda n, _: np.eye(n),
+            "Forwards and backwards are exchanged.": lambda n, back: ideal_weights(n, not back),
             "This is a mask: the weights of a step sum to 1, and only one input is needed.": (
-                lambda num_steps, backwards: np.tril(np.ones((num_steps, num_steps)))
+                lambda n, _: np.tril(np.ones((n, n)))
             ),
-            "All inputs are weighted alike: a mean is not a copy.": lambda num_steps, backwards: (
-                np.full((num_steps, num_steps), 1 / num_steps)
+            "All inputs are weighted alike: a mean is not a copy.": (
+                lambda n, _: np.full((n, n), 1 / n)
             ),
         },
         (
@@ -199,7 +194,7 @@ EXERCISES = (
             "d_model=12 has the same width of 12, with the projection.",
             "Compare d_model=None with d_model=12, both for 20 epochs.",
         ),
-        why="Positions that are added to the values themselves destroy them.",
+        why="Without it, the values drown the positions: no query can find its step.",
         question=(
             "d_model=None leaves the input projection out and generates an error of 0.9. "
             "What does it lack: 'projection', 'width' or 'epochs'?"

@@ -32,20 +32,17 @@ def _never_fed_back(one_step, history, num_steps):
     return np.stack([one_step(history)] * num_steps, axis=1)
 
 
-def _drops_the_newest(one_step, history, num_steps):
-    outputs = []
-    for _ in range(num_steps):
-        outputs.append(one_step(history))
-        history = np.concatenate([history[:, :-1], outputs[-1][:, None]], axis=1)
-    return np.stack(outputs, axis=1)
+def _rolled_by(move):
+    """A loop that moves the history by another function of it and of the new step."""
 
+    def rolled(one_step, history, num_steps):
+        outputs = []
+        for _ in range(num_steps):
+            outputs.append(one_step(history))
+            history = np.concatenate(move(history, outputs[-1][:, None]), axis=1)
+        return np.stack(outputs, axis=1)
 
-def _appends_in_front(one_step, history, num_steps):
-    outputs = []
-    for _ in range(num_steps):
-        outputs.append(one_step(history))
-        history = np.concatenate([outputs[-1][:, None], history[:, :-1]], axis=1)
-    return np.stack(outputs, axis=1)
+    return rolled
 
 
 def _weighted(history):
@@ -63,8 +60,12 @@ EXERCISES = (
         roll_out,
         {
             "The outputs are not fed back: all steps are the first one.": _never_fed_back,
-            "The newest value is dropped; drop the oldest one.": _drops_the_newest,
-            "The newest value belongs at the end of the history.": _appends_in_front,
+            "The newest value is dropped; drop the oldest one.": _rolled_by(
+                lambda history, step: (history[:, :-1], step)
+            ),
+            "The newest value belongs at the end of the history.": _rolled_by(
+                lambda history, step: (step, history[:, :-1])
+            ),
         },
         (
             "Keep a window of constant length, and move it by one step each time.",
@@ -85,15 +86,9 @@ EXERCISES = (
                 lambda targets, forecasts, quantile: np.abs(targets - forecasts).mean()
             ),
             "The loss is never negative: a target below costs 1 - quantile times the distance.": (
-                lambda targets, forecasts, quantile: (
-                    np.where(targets > forecasts, quantile, 1 - quantile)
-                    @ (targets - forecasts)
-                    / len(targets)
-                )
+                lambda y, f, quantile: (np.where(y > f, quantile, 1 - quantile) * (y - f)).mean()
             ),
-            "This is the sum, not the mean.": lambda targets, forecasts, quantile: (
-                pinball(targets, forecasts, quantile) * len(targets)
-            ),
+            "This is the sum, not the mean.": lambda y, *others: pinball(y, *others) * len(y),
         },
         (
             "A target above the forecast costs quantile times the distance.",
@@ -107,18 +102,12 @@ EXERCISES = (
         "5b.3",
         coverage,
         {
-            "The ends belong to the interval: <=, not <.": lambda low, high, targets: (
-                (low < targets) & (targets < high)
-            ).mean(),
-            "Both ends count: a target above high is outside.": lambda low, high, targets: (
-                low <= targets
-            ).mean(),
-            "This is in per cent; the share is between 0 and 1.": lambda low, high, targets: (
-                100 * coverage(low, high, targets)
+            "The ends belong to the interval: <=, not <.": (
+                lambda low, high, x: ((low < x) & (x < high)).mean()
             ),
-            "This is the share outside.": lambda low, high, targets: (
-                1 - coverage(low, high, targets)
-            ),
+            "Both ends count: a target above high is outside.": lambda low, _, x: (low <= x).mean(),
+            "This is in per cent; the share is between 0 and 1.": lambda *x: 100 * coverage(*x),
+            "This is the share outside.": lambda *x: 1 - coverage(*x),
         },
         (
             "Two comparisons per target, joined by &.",

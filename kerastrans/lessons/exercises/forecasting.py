@@ -33,19 +33,8 @@ def _skips_a_step(series, context_length, prediction_length):
     return contexts, targets[:, 1:]
 
 
-def _errors_cancel(targets, forecasts, train, season):
-    scale = np.abs(train[season:] - train[:-season]).mean()
-    return np.abs((targets - forecasts).mean()) / scale
-
-
-def _squared_over_absolute(targets, forecasts, train, season):
-    scale = np.abs(train[season:] - train[:-season]).mean()
-    return np.square(targets - forecasts).mean() / scale
-
-
-def _squared(targets, forecasts, train, season):
-    scale = np.square(train[season:] - train[:-season]).mean()
-    return np.square(targets - forecasts).mean() / scale
+def _seasonal_error(train, season, size=np.abs):
+    return size(train[season:] - train[:-season]).mean()
 
 
 _random = np.random.default_rng(0)
@@ -64,10 +53,7 @@ EXERCISES = (
             "There is a gap: the target begins right after the context.": _skips_a_step,
             "Contexts come first, targets second.": lambda *arguments: windows(*arguments)[::-1],
             "The targets do not overlap: a window can start at every row.": (
-                lambda series, context_length, prediction_length: tuple(
-                    x[::prediction_length]
-                    for x in windows(series, context_length, prediction_length)
-                )
+                lambda series, context, n: tuple(x[::n] for x in windows(series, context, n))
             ),
         },
         (
@@ -83,34 +69,35 @@ EXERCISES = (
         mase,
         {
             "Scale by differences of a season, not of one step.": (
-                lambda targets, forecasts, train, season: mase(targets, forecasts, train, 1)
+                lambda y, forecasts, train, season: mase(y, forecasts, train, 1)
             ),
             "The scale comes from the test values; it has to come from the training rows.": (
-                lambda targets, forecasts, train, season: mase(targets, forecasts, targets, season)
+                lambda y, forecasts, train, season: mase(y, forecasts, y, season)
             ),
-            "Errors are absolute here, not squared.": _squared,
-            "The error is squared and its scale is not: both are absolute.": _squared_over_absolute,
+            "Errors are absolute here, not squared.": lambda y, forecasts, *rows: (
+                np.square(y - forecasts).mean() / _seasonal_error(*rows, np.square)
+            ),
+            "The error is squared and its scale is not: both are absolute.": (
+                lambda y, forecasts, *rows: np.square(y - forecasts).mean() / _seasonal_error(*rows)
+            ),
             "The mean comes before the absolute value: errors of both signs cancel.": (
-                _errors_cancel
+                lambda y, forecasts, *rows: abs((y - forecasts).mean()) / _seasonal_error(*rows)
             ),
             "The absolute value is missing: errors of both signs cancel.": (
-                lambda targets, forecasts, train, season: (
-                    (targets - forecasts).mean() / np.abs(train[season:] - train[:-season]).mean()
-                )
+                lambda y, forecasts, *rows: (y - forecasts).mean() / _seasonal_error(*rows)
             ),
             "np.roll moves the end to the front: compare train[season:] with train[:-season].": (
-                lambda targets, forecasts, train, season: (
-                    np.abs(targets - forecasts).mean()
-                    / np.abs(train - np.roll(train, season)).mean()
+                lambda y, forecasts, train, season: (
+                    np.abs(y - forecasts).mean() / np.abs(train - np.roll(train, season)).mean()
                 )
             ),
             "The scale is the size of the values; it has to be the error of a forecast.": (
-                lambda targets, forecasts, train, season: (
-                    np.abs(targets - forecasts).mean() / np.abs(train).mean()
+                lambda y, forecasts, train, season: (
+                    np.abs(y - forecasts).mean() / np.abs(train).mean()
                 )
             ),
             "The error is not scaled: divide by that of the seasonal naive on the training rows.": (
-                lambda targets, forecasts, train, season: np.abs(targets - forecasts).mean()
+                lambda y, forecasts, train, season: np.abs(y - forecasts).mean()
             ),
         },
         (

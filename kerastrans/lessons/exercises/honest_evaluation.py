@@ -23,9 +23,7 @@ def skill(errors, baseline_errors):
 
 def _together(train, test):
     rows = np.concatenate([train, test])
-    return (train - rows.mean(axis=0)) / rows.std(axis=0), (test - rows.mean(axis=0)) / rows.std(
-        axis=0
-    )
+    return standardised(rows, train)[1], standardised(rows, test)[1]
 
 
 def _each_by_itself(train, test):

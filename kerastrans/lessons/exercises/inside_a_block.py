@@ -5,7 +5,7 @@ import numpy as np
 from keras import ops
 
 from kerastrans.lessons.exercise import Exercise
-from kerastrans.lessons.exercises.positional_encoding import encoding
+from kerastrans.lessons.exercises.positional_encoding import WRONG_TABLES
 
 
 class PositionalEncoding(keras.layers.Layer):
@@ -27,7 +27,10 @@ class PositionalEncoding(keras.layers.Layer):
 
 
 class MultiHeadAttention(keras.layers.Layer):
-    """Write a layer of multi-head self-attention from four Dense layers."""
+    """Write a layer of multi-head self-attention from four Dense layers.
+
+    `build` makes them in this order: query, key, value, output.
+    """
 
     def __init__(self, num_heads, key_dim, **kwargs):
         super().__init__(**kwargs)
@@ -43,17 +46,19 @@ class MultiHeadAttention(keras.layers.Layer):
         self.output_projection.build((*shape[:-1], width))
 
     def call(self, x):  # (batch, time, d_model)
-        queries, keys, values = (
-            self.split_heads(dense(x)) for dense in (self.query, self.key, self.value)
-        )
+        denses = self.query, self.key, self.value
+        queries, keys, values = (self.split_heads(dense(x)) for dense in denses)
         scores = ops.matmul(queries, ops.swapaxes(keys, -1, -2)) / self.key_dim**0.5
         attended = ops.matmul(ops.softmax(scores), values)  # (batch, heads, time, key_dim)
-        merged = ops.reshape(ops.swapaxes(attended, 1, 2), (*x.shape[:-1], -1))
-        return self.output_projection(merged)
+        return self.output_projection(self.merge_heads(attended))
 
     def split_heads(self, x):
         x = ops.reshape(x, (*x.shape[:-1], self.num_heads, self.key_dim))
         return ops.swapaxes(x, 1, 2)  # (batch, heads, time, key_dim)
+
+    def merge_heads(self, x):
+        batch, heads, time, key_dim = x.shape
+        return ops.reshape(ops.swapaxes(x, 1, 2), (batch, time, heads * key_dim))
 
     def get_config(self):
         return {**super().get_config(), "num_heads": self.num_heads, "key_dim": self.key_dim}
@@ -67,7 +72,7 @@ def layer_norm(x):
 
 
 def encoder_block(x, norm, attend, feed_forward):
-    """Return the output of a pre-norm encoder block from its four parts."""
+    """Return the output of a pre-norm encoder block from its three parts."""
     x = x + attend(norm(x))
     return x + feed_forward(norm(x))
 
@@ -82,29 +87,27 @@ class _ForgetsInputs(PositionalEncoding):
         return super().call(inputs) - inputs
 
 
-class _CountsFromOne(PositionalEncoding):
-    def __init__(self, max_len, dim, **kwargs):
-        super().__init__(max_len, dim, **kwargs)
-        self.encoding = encoding(max_len + 1, dim, 10000)[1:].astype("float32")
+def _with_table(table):
+    """The layer with another table, which a function of max_len, dim and base makes."""
+
+    class Other(PositionalEncoding):
+        def __init__(self, max_len, dim, **kwargs):
+            super().__init__(max_len, dim, **kwargs)
+            self.encoding = table(max_len, dim, 10000).astype("float32")
+
+    return Other
 
 
-class _SinesFirst(PositionalEncoding):
-    def __init__(self, max_len, dim, **kwargs):
-        super().__init__(max_len, dim, **kwargs)
-        self.encoding = np.concatenate([self.encoding[:, ::2], self.encoding[:, 1::2]], axis=1)
+def _scores_times(factor):
+    """A class whose scores are multiplied by one more factor, of its num_heads and key_dim."""
 
+    class Scaled(MultiHeadAttention):
+        def call(self, x):
+            for weight in self.query.weights:
+                weight.assign(weight * factor(self.num_heads, self.key_dim))
+            return super().call(x)
 
-class _NotScaled(MultiHeadAttention):
-    query_factor = 0.5  # an exponent of the width
-
-    def call(self, x):
-        for weight in self.query.weights:
-            weight.assign(weight * self.key_dim**self.query_factor)
-        return super().call(x)
-
-
-class _DividedByWidth(_NotScaled):
-    query_factor = -0.5
+    return Scaled
 
 
 class _HeadsReshapedOnly(MultiHeadAttention):
@@ -114,13 +117,42 @@ class _HeadsReshapedOnly(MultiHeadAttention):
 
 
 class _NotSwappedBack(MultiHeadAttention):
+    def merge_heads(self, x):
+        batch, heads, time, key_dim = x.shape
+        return ops.reshape(x, (batch, time, heads * key_dim))
+
+
+class _SoftmaxOverQueries(MultiHeadAttention):
     def call(self, x):
-        queries, keys, values = (
-            self.split_heads(dense(x)) for dense in (self.query, self.key, self.value)
-        )
+        denses = self.query, self.key, self.value
+        queries, keys, values = (self.split_heads(dense(x)) for dense in denses)
         scores = ops.matmul(queries, ops.swapaxes(keys, -1, -2)) / self.key_dim**0.5
-        attended = ops.matmul(ops.softmax(scores), values)
-        return self.output_projection(ops.reshape(attended, (*x.shape[:-1], -1)))
+        attended = ops.matmul(ops.softmax(scores, axis=-2), values)
+        return self.output_projection(self.merge_heads(attended))
+
+
+class _ReturnsHeads(MultiHeadAttention):
+    def build(self, shape):
+        width = self.num_heads * self.key_dim
+        self.query, self.key, self.value = (keras.layers.Dense(width) for _ in range(3))
+        self.output_projection = keras.layers.Dense(width)
+        for dense in (self.query, self.key, self.value):
+            dense.build(shape)
+        self.output_projection.build((*shape[:-1], width))
+
+
+class _KeyDimIgnored(MultiHeadAttention):
+    def build(self, shape):
+        self.key_dim = shape[-1] // self.num_heads
+        super().build(shape)
+
+
+class _ValueFirst(MultiHeadAttention):
+    def call(self, x):
+        self.query, self.value = self.value, self.query
+        result = super().call(x)
+        self.query, self.value = self.value, self.query
+        return result
 
 
 class _NotProjected(MultiHeadAttention):
@@ -151,10 +183,6 @@ def _normalised_results(x, norm, attend, feed_forward):
     return x + norm(feed_forward(x))
 
 
-def _second_sum_from_the_input(x, norm, attend, feed_forward):
-    return x + feed_forward(norm(x + attend(norm(x))))
-
-
 def _feed_forward_not_normalised(x, norm, attend, feed_forward):
     x = x + attend(norm(x))
     return x + feed_forward(x)
@@ -169,22 +197,23 @@ def _positions(layer_class, inputs):
     return _numpy(layer_class.from_config(layer.get_config())(inputs))
 
 
-def _attended(layer_class, x, *arrays):
+def _attended(layer_class, x):
     layer = layer_class(num_heads=2, key_dim=3)
     layer = layer_class.from_config(layer.get_config())
     layer.build(x.shape)
-    if len(layer.weights) != len(arrays):
+    if len(layer.weights) != 8:
         raise TypeError(
             f"build makes {len(layer.weights)} weights, expected 8: kernel and bias of the query, "
             "key, value and output projections, by dense.build(shape)"
         )
-    layer.set_weights(arrays)
+    random = np.random.default_rng(0)
+    layer.set_weights([random.standard_normal(weight.shape) for weight in layer.weights])
     return _numpy(layer(x))
 
 
 _random = np.random.default_rng(0)
 X = _random.standard_normal((2, 4, 6)).astype("float32")
-ARRAYS = [_random.standard_normal(shape).astype("float32") for shape in [(6, 6), 6] * 4]
+WIDE = _random.standard_normal((2, 4, 8)).astype("float32")  # not as wide as two heads of three
 _NORM_CASE = X, layer_norm, lambda x: 2 * x[..., ::-1], lambda x: x**2
 
 EXERCISES = (
@@ -194,10 +223,7 @@ EXERCISES = (
         {
             "The encoding is returned without the inputs: add it to them.": _ForgetsInputs,
             "The inputs are added twice.": _DoublesInputs,
-            "All sines come first: sine and cosine of one angle are neighbours.": _SinesFirst,
-            "Positions start at 1: the first is position 0, whose encoding is 0, 1, 0, 1.": (
-                _CountsFromOne
-            ),
+            **{message: _with_table(table) for message, table in WRONG_TABLES.items()},
         },
         (
             "Compute the table (max_len, dim) once, in __init__.",
@@ -213,8 +239,23 @@ EXERCISES = (
         "2b.2",
         MultiHeadAttention,
         {
-            "The scores are not divided by the root of key_dim.": _NotScaled,
-            "You divided by key_dim, not by its root.": _DividedByWidth,
+            "The scores are not divided by the root of key_dim.": _scores_times(
+                lambda num_heads, key_dim: key_dim**0.5
+            ),
+            "You divided by key_dim, not by its root.": _scores_times(
+                lambda num_heads, key_dim: key_dim**-0.5
+            ),
+            "You divided by the root of num_heads * key_dim; each head is key_dim wide.": (
+                _scores_times(lambda num_heads, key_dim: num_heads**-0.5)
+            ),
+            "The softmax runs over the queries: the weights of one query sum to 1, axis -1.": (
+                _SoftmaxOverQueries
+            ),
+            "The output has the width of the input: Dense(shape[-1]).": _ReturnsHeads,
+            "key_dim is ignored: query, key and value are num_heads * key_dim wide.": (
+                _KeyDimIgnored
+            ),
+            "The Dense layers are made in another order: query, key, value, output.": _ValueFirst,
             "The heads mix time steps: reshape to (batch, time, heads, key_dim), then swap.": (
                 _HeadsReshapedOnly
             ),
@@ -231,7 +272,7 @@ EXERCISES = (
             "softmax(queries @ keys^T / key_dim ** 0.5) @ values, merged to "
             "(batch, time, heads * key_dim), then the output layer.",
         ),
-        cases=((X, *ARRAYS),),
+        cases=((WIDE,),),
         why="With the same weights it equals keras.layers.MultiHeadAttention.",
         run=_attended,
     ),
@@ -253,6 +294,10 @@ EXERCISES = (
             ),
             "One mean and variance for the whole tensor: each step has its own.": lambda x: (
                 layer_norm(x.ravel()).reshape(x.shape)
+            ),
+            "The mean is not subtracted.": lambda x: x / np.sqrt(x.var(-1, keepdims=True) + 1e-3),
+            "This is RMS normalisation: subtract the mean, and divide by the deviation from it.": (
+                lambda x: x / np.sqrt((x**2).mean(-1, keepdims=True) + 1e-3)
             ),
             "Epsilon is missing: a constant row divides by zero.": _no_epsilon,
             "Epsilon is added to the variance, under the root.": lambda x: (
@@ -288,6 +333,14 @@ EXERCISES = (
             "The residual connections are missing.": (
                 lambda x, norm, attend, feed_forward: feed_forward(norm(attend(norm(x))))
             ),
+            "The first residual connection is missing: add x to the result of the attention.": (
+                lambda x, norm, attend, *others: encoder_block(
+                    attend(norm(x)), norm, np.zeros_like, *others
+                )
+            ),
+            "The second residual connection is missing: add the result of the first sum.": (
+                lambda x, norm, attend, feed_forward: feed_forward(norm(x + attend(norm(x))))
+            ),
             "The residual carries the normalised input; it has to carry the input itself.": (
                 _normalised_residual
             ),
@@ -295,7 +348,7 @@ EXERCISES = (
                 _normalised_results
             ),
             "The second sum starts from x again; it adds to the result of the first sum.": (
-                _second_sum_from_the_input
+                lambda x, norm, attend, feed_forward: x + feed_forward(norm(x + attend(norm(x))))
             ),
             "The feed-forward reads its input without a normalisation.": (
                 _feed_forward_not_normalised

@@ -43,29 +43,16 @@ def _either(lengths, size):
     return (steps[None] <= steps[:, None]) | (steps < lengths[:, None])[:, None]
 
 
-def _compares_the_step_itself(model, inputs):
-    before = model(inputs)
-    changed = [inputs + (np.arange(inputs.shape[1]) >= step)[:, None] for step in (1, 2)]
-    return any(np.abs(model(x) - before)[:, 1].max() > 1e-6 for x in changed)
-
-
-def _first_half_only(model, inputs):
-    half = inputs.shape[1] // 2
-    changed = inputs + (np.arange(inputs.shape[1]) >= half)[:, None]
-    return bool(np.abs(model(changed) - model(inputs))[:, :half].max() > 1e-6)
-
-
-def _last_only(model, inputs):
-    changed = inputs.copy()
-    changed[:, -1] += 1
-    return bool(np.abs(model(changed) - model(inputs))[:, :-1].max() > 1e-6)
+def _tries_one_step(step):
+    later = (np.arange(INPUTS.shape[1]) >= step)[:, None]
+    return lambda model, x: bool(np.abs(model(x + later) - model(x))[:, :step].max() > 1e-6)
 
 
 def _as_model(function):
     """Let a function be called as a Keras model, also by `predict`."""
 
     @functools.wraps(function)
-    def call(x, training=False, verbose=0):
+    def call(x, **options):
         return function(np.asarray(x))
 
     call.predict = call
@@ -82,29 +69,20 @@ def _sees_all(x):
     return x + x.mean(axis=1, keepdims=True)
 
 
-@_as_model
-def _sees_the_next_step_at_the_end(x):
-    y = x.cumsum(axis=1)
-    y[:, -2] += x[:, -1]
-    return y
+def _step_sees(step, later):
+    """A model of steps of any number; one output depends on one later input."""
 
+    @_as_model
+    def model(x):
+        y = x.cumsum(axis=1)
+        y[:, step : step + 1] += x[:, later : later + 1].sum(axis=1, keepdims=True)
+        return y
 
-@_as_model
-def _first_sees_the_second(x):
-    y = x.cumsum(axis=1)
-    y[:, 0] += x[:, 1]
-    return y
+    model.__name__ = f"output {step} sees input {later}"
+    return model
 
 
 INPUTS = np.random.default_rng(0).standard_normal((2, 6, 3))
-
-
-@_as_model
-def _third_sees_the_fourth(x):
-    y = x.cumsum(axis=1)
-    y[:, 2] += x[:, 3]
-    return y
-
 
 EXERCISES = (
     Exercise(
@@ -131,9 +109,7 @@ EXERCISES = (
         "3.2",
         decoder_mask,
         {
-            "This mask is inverted: True means visible.": lambda lengths, size: (
-                ~decoder_mask(lengths, size)
-            ),
+            "This mask is inverted: True means visible.": lambda *sizes: ~decoder_mask(*sizes),
             "Both must hold: combine the masks by &, not by |.": _either,
             "The padding is on the axis of the queries; it has to hide keys.": _hides_queries,
             "A length of 3 means the keys 0, 1 and 2: steps < lengths, not <=.": (
@@ -143,7 +119,7 @@ EXERCISES = (
                 decoder_mask(lengths, size) & ~np.eye(size, dtype=bool)
             ),
             "The padding is missing: keys from the length on are hidden too.": (
-                lambda lengths, size: decoder_mask(np.full_like(lengths, size), size)
+                lambda lengths, size: np.tril(np.ones((size, size), bool))
             ),
             "The look-ahead mask is missing: later keys are hidden too.": lambda lengths, size: (
                 np.repeat((np.arange(size) < lengths[:, None])[:, None], size, axis=1)
@@ -153,6 +129,9 @@ EXERCISES = (
                     np.triu(np.ones((size, size), bool))
                     & (np.arange(size) < lengths[:, None])[:, None]
                 )
+            ),
+            "This mask is 1 where a key is hidden; True means visible. The padding is missing.": (
+                lambda lengths, size: np.triu(np.ones((size, size)), 1)
             ),
             "This is an additive mask of 0 and -1e9; here masks are boolean, True = visible.": (
                 lambda lengths, size: np.where(decoder_mask(lengths, size), 0, -1e9)
@@ -185,12 +164,13 @@ EXERCISES = (
             "A step is missing: `width` steps in all, with the step itself.": (
                 lambda size, width: window_mask(size, width - 1)
             ),
+            "The window has no end: a step sees all steps before it.": (
+                lambda size, width: window_mask(size, size)
+            ),
             "The window is in the future: rows are queries, columns are keys.": (
                 lambda size, width: window_mask(size, width).T
             ),
-            "This mask is inverted: True means visible.": lambda size, width: (
-                ~window_mask(size, width)
-            ),
+            "This mask is inverted: True means visible.": lambda *sizes: ~window_mask(*sizes),
         },
         (
             "Compute the distance from each query back to each key.",
@@ -204,13 +184,14 @@ EXERCISES = (
         "3.4",
         sees_future,
         {
-            "A step may depend on itself: compare only the steps before the changed ones.": (
-                _compares_the_step_itself
-            ),
-            "Only one place was tried; the leak can be at another step.": _first_half_only,
-            "Only the last input was changed; a step can also see another later one.": _last_only,
-            "The answer is the other way round: True if there is a leak.": lambda model, inputs: (
-                not sees_future(model, inputs)
+            "Your test finds a leak in a causal model: did you copy the inputs before you changed "
+            "them, and compare only the steps before?": lambda model, inputs: True,
+            "Your test finds no leak in any model: did you change a copy, and run the model on the "
+            "unchanged inputs too?": lambda model, inputs: False,
+            "Only one place was tried; the leak can be at another step.": _tries_one_step(3),
+            "Only the last input was changed; the leak can be from another.": _tries_one_step(5),
+            "The answer is the other way round: True if there is a leak.": (
+                lambda *case: not sees_future(*case)
             ),
         },
         (
@@ -220,13 +201,7 @@ EXERCISES = (
         ),
         cases=tuple(
             (model, INPUTS)
-            for model in (
-                _causal,
-                _sees_all,
-                _sees_the_next_step_at_the_end,
-                _first_sees_the_second,
-                _third_sees_the_fourth,
-            )
+            for model in (_causal, _sees_all, *map(_step_sees, (4, 0, 2), (5, 1, 3)))
         ),
         why="The test needs no training, and finds every inverted mask.",
     ),

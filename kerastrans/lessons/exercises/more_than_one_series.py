@@ -27,11 +27,6 @@ def known_in_advance(columns):
     return np.array([name for name, kind in columns.items() if kind in known])
 
 
-def _period_of_23(hours):
-    angle = 2 * np.pi * hours / 23
-    return np.stack([np.sin(angle), np.cos(angle)], axis=-1)
-
-
 def _not_swapped(windows, patch_length):
     batch, time, channels = windows.shape
     return windows.reshape(batch * channels, time // patch_length, patch_length)
@@ -57,12 +52,14 @@ EXERCISES = (
         "5c.1",
         hour_features,
         {
-            "With 23 as the period, 23 and 0 are the same hour.": _period_of_23,
-            "The hours are in degrees of no circle: multiply by 2 pi / 24.": lambda hours: np.stack(
-                [np.sin(hours), np.cos(hours)], axis=-1
+            "With 23 as the period, 23 and 0 are the same hour.": lambda h: hour_features(
+                h * 24 / 23
             ),
-            "The factor 2 pi is missing: 24 hours are a full circle.": lambda hours: np.stack(
-                [np.sin(hours / 24), np.cos(hours / 24)], axis=-1
+            "The hours are in degrees of no circle: multiply by 2 pi / 24.": (
+                lambda h: hour_features(h * 12 / np.pi)
+            ),
+            "The factor 2 pi is missing: 24 hours are a full circle.": (
+                lambda h: hour_features(h / 2 / np.pi)
             ),
             "The sine comes first.": lambda hours: hour_features(hours)[:, ::-1],
         },

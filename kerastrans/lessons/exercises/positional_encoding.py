@@ -12,7 +12,10 @@ def encoding(length, dim, base):
 
 
 def lookup(table, length):
-    """Return the first `length` rows of a learnt table; refuse a longer sequence."""
+    """Return the first `length` rows of a learnt table; raise an error if there are fewer.
+
+    ValueError, IndexError and a failed assert are accepted.
+    """
     if length > len(table):
         raise ValueError(f"{len(table)} positions were learnt, got a sequence of {length}")
     return table[:length]
@@ -33,10 +36,21 @@ def _halves(length, dim, base):
     return np.concatenate([pairs[:, ::2], pairs[:, 1::2]], axis=1)
 
 
-def _one_angle(dim, steps):
-    return np.kron(np.eye(dim // 2), shift_matrix(2, steps))
-
-
+WRONG_TABLES = {
+    "All sines come first: sine and cosine of one angle are neighbours.": _halves,
+    "The exponent of column 2i is 2i / dim, not i / dim.": lambda length, dim, base: encoding(
+        length, dim, base**0.5
+    ),
+    "The even numbers of np.arange(0, dim, 2) are 2i already: divide them by dim.": (
+        lambda length, dim, base: encoding(length, dim, base**2)
+    ),
+    "The cosine comes first; the sine has the even columns.": lambda length, dim, base: (
+        encoding(length, dim, base).reshape(length, -1, 2)[..., ::-1].reshape(length, dim)
+    ),
+    "Positions start at 1: the first is position 0, whose encoding is 0, 1, 0, 1.": (
+        lambda length, dim, base: encoding(length + 1, dim, base)[1:]
+    ),
+}
 TABLE = np.arange(12.0).reshape(6, 2)
 
 EXERCISES = (
@@ -47,10 +61,7 @@ EXERCISES = (
             "The base is ignored: this is the encoding with 10000.": lambda length, dim, base: (
                 encoding(length, dim, 10000)
             ),
-            "All sines come first: sine and cosine of one angle are neighbours.": _halves,
-            "The exponent of column 2i is 2i / dim, not i / dim.": lambda length, dim, base: (
-                encoding(length, dim, base**0.5)
-            ),
+            **WRONG_TABLES,
         },
         (
             "Compute one angle for each position and each pair of columns.",
@@ -89,7 +100,9 @@ EXERCISES = (
             "This matrix turns backwards: it leads to position p - steps.": lambda dim, steps: (
                 shift_matrix(dim, -steps)
             ),
-            "Each pair of columns has its own angle; this turns all by the same.": _one_angle,
+            "Each pair of columns has its own angle; this turns all by the same.": (
+                lambda dim, steps: np.kron(np.eye(dim // 2), shift_matrix(2, steps))
+            ),
             "This is always the shift by one step.": lambda dim, steps: shift_matrix(dim, 1),
         },
         (

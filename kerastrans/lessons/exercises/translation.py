@@ -14,7 +14,7 @@ def loss_per_word(log_probabilities, tokens, pad):
 def encode(words, vocabulary, num_steps):
     """Return the tokens of words: <unk> for unknown ones, then <eos>, then <pad>.
 
-    Refuse a sentence that does not fit.
+    Raise an error if a sentence does not fit: ValueError, IndexError or a failed assert.
     """
     tokens = [vocabulary.get(word, vocabulary["<unk>"]) for word in words]
     tokens.append(vocabulary["<eos>"])
@@ -46,11 +46,6 @@ def saved_parameters(source_vocabulary, target_vocabulary, d_model):
     return target_vocabulary * d_model
 
 
-def _divided_by_all_steps(log_probabilities, tokens, pad):
-    valid = (tokens != pad).mean()
-    return loss_per_word(log_probabilities, tokens, pad) * valid
-
-
 def _skips_unknown(words, vocabulary, num_steps):
     return encode([word for word in words if word in vocabulary], vocabulary, num_steps)
 
@@ -62,8 +57,8 @@ def _ends_after_padding(words, vocabulary, num_steps):
 
 
 def _no_end(words, vocabulary, num_steps):
-    tokens = encode(words, vocabulary, num_steps)
-    return np.where(tokens == vocabulary["<eos>"], vocabulary["<pad>"], tokens)
+    tokens = encode(words, vocabulary, num_steps + 1)
+    return tokens[tokens != vocabulary["<eos>"]]
 
 
 def _no_brevity_penalty(prediction, reference, max_order):
@@ -106,7 +101,9 @@ EXERCISES = (
             "Padding is counted: a model that says <pad> would look good.": lambda p, tokens, pad: (
                 loss_per_word(p, tokens, -1)
             ),
-            "The sum is divided by all steps, not by those that are words.": _divided_by_all_steps,
+            "The sum is divided by all steps, not by those that are words.": (
+                lambda p, tokens, pad: loss_per_word(p, tokens, pad) * (tokens != pad).mean()
+            ),
             "The sign is missing: a loss is the negative log probability.": lambda p, tokens, pad: (
                 -loss_per_word(p, tokens, pad)
             ),
@@ -126,6 +123,12 @@ EXERCISES = (
             "Unknown words are left out: the model must see that there was one.": _skips_unknown,
             "The end is missing: without <eos> the model never learns to stop.": _no_end,
             "<eos> comes after the padding; it has to end the words.": _ends_after_padding,
+            "A sentence that does not fit is cut without a word: refuse it.": (
+                lambda words, vocabulary, n: encode(words[: n - 1], vocabulary, n)
+            ),
+            "A sentence that does not fit loses its <eos>: refuse it.": (
+                lambda words, vocabulary, n: encode(words, vocabulary, 9)[:n]
+            ),
         },
         (
             "vocabulary.get(word, vocabulary['<unk>'])",
@@ -163,12 +166,10 @@ EXERCISES = (
         saved_parameters,
         {
             "The decoder's embedding is shared with the output: the target vocabulary counts.": (
-                lambda source_vocabulary, target_vocabulary, d_model: source_vocabulary * d_model
+                lambda source, target, d_model: source * d_model
             ),
             "The two languages keep their own embeddings.": (
-                lambda source_vocabulary, target_vocabulary, d_model: (
-                    (source_vocabulary + target_vocabulary) * d_model
-                )
+                lambda source, target, d_model: (source + target) * d_model
             ),
         },
         (

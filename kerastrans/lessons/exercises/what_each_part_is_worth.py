@@ -38,38 +38,11 @@ def _one_sided(first, second):
     return bool(np.mean(first) - np.mean(second) > 3 * spread)
 
 
-def _population(first, second):
-    spread = ((np.var(first) + np.var(second)) / 2) ** 0.5
-    return bool(abs(np.mean(first) - np.mean(second)) > 3 * spread)
-
-
-def _one_deviation(first, second):
-    spread = ((np.var(first, ddof=1) + np.var(second, ddof=1)) / 2) ** 0.5
-    return bool(abs(np.mean(first) - np.mean(second)) > spread)
-
-
-def _mean_deviation(first, second):
-    spread = (np.std(first, ddof=1) + np.std(second, ddof=1)) / 2
-    return bool(abs(np.mean(first) - np.mean(second)) > 3 * spread)
-
-
-def _sum_of_variances(first, second):
-    spread = (np.var(first, ddof=1) + np.var(second, ddof=1)) ** 0.5
-    return bool(abs(np.mean(first) - np.mean(second)) > 3 * spread)
-
-
-def _larger_deviation(first, second):
-    spread = max(np.std(first, ddof=1), np.std(second, ddof=1))
-    return bool(abs(np.mean(first) - np.mean(second)) > 3 * spread)
-
-
-def _starts_at_itself(series, horizon):
-    time = series.shape[1] - horizon
-    return series[:, np.arange(time)[:, None] + np.arange(horizon)]
-
-
-def _all_windows(series, horizon):
-    return np.lib.stride_tricks.sliding_window_view(series, horizon, axis=1)
+def _compared_by(margin):
+    """The same comparison with another margin, a function of both lists of errors."""
+    return lambda first, second: bool(
+        abs(np.mean(first) - np.mean(second)) > margin(np.array([first, second]))
+    )
 
 
 def _same_for_all(series, horizon):
@@ -84,15 +57,21 @@ EXERCISES = (
         differs,
         {
             "Only the first can be larger here: take the absolute difference.": _one_sided,
-            "The sample variance of three seeds divides by n - 1: ddof=1.": _population,
-            "One deviation is not enough: the margin is three.": _one_deviation,
+            "The sample variance of three seeds divides by n - 1: ddof=1.": _compared_by(
+                lambda errors: 3 * errors.var(axis=1).mean() ** 0.5
+            ),
+            "One deviation is not enough: the margin is three.": _compared_by(
+                lambda errors: errors.var(axis=1, ddof=1).mean() ** 0.5
+            ),
             "This is the larger deviation: average the two variances, then take the root.": (
-                _larger_deviation
+                _compared_by(lambda errors: 3 * errors.std(axis=1, ddof=1).max())
             ),
             "The variances are averaged, not the deviations: take the root afterwards.": (
-                _mean_deviation
+                _compared_by(lambda errors: 3 * errors.std(axis=1, ddof=1).mean())
             ),
-            "The two variances are added; average them.": _sum_of_variances,
+            "The two variances are added; average them.": _compared_by(
+                lambda errors: 3 * errors.var(axis=1, ddof=1).sum() ** 0.5
+            ),
         },
         (
             "Two numbers: the difference of the means, and the margin.",
@@ -117,7 +96,7 @@ EXERCISES = (
             "A layer of width 3 reaches one step to each side, not three.": lambda n, width: (
                 -(-(n - 1) // width)
             ),
-            "This convolution looks back only, as in lesson 2; a centred one sees both sides.": (
+            "This convolution looks back only; a centred one sees both sides.": (
                 lambda n, width: -(-(n - 1) // (width - 1))
             ),
             "The reach adds up; it multiplies only if the convolutions are dilated.": (
@@ -143,9 +122,11 @@ EXERCISES = (
         causal_targets,
         {
             "The target begins with the step itself: the answer is in the input.": (
-                _starts_at_itself
+                lambda series, horizon: causal_targets(np.roll(series, 1, axis=1), horizon)
             ),
-            "The first window is no target: it begins with the first step itself.": _all_windows,
+            "The first window is no target: it begins with the first step itself.": (
+                lambda *x: np.lib.stride_tricks.sliding_window_view(*x, axis=1)
+            ),
             "Each step has its own target, not all the last one.": _same_for_all,
         },
         (

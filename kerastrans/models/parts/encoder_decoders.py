@@ -107,10 +107,9 @@ def decomposition_transformer(
         trend = ops.sum(weights * ops.stack([trend for _, trend in parts], axis=-1), axis=-1)
         return x - trend, trend
 
-    def decompose(x, sublayer):
-        """Apply a residual sublayer, then return season and trend."""
-        y = Dropout(dropout)(sublayer(x))
-        return separate(layers.Add()([x, y]))
+    def decompose(x, y):
+        """Add the result of a sublayer to its input, then return season and trend."""
+        return separate(layers.Add()([x, Dropout(dropout)(y)]))
 
     def feed_forward(x):
         x = dense(ff_dim, activation=activation, use_bias=False)(x)
@@ -130,16 +129,16 @@ def decomposition_transformer(
 
     x = Dropout(dropout)(ValueEmbedding(d_model)(history))
     for _ in range(num_encoder_blocks):
-        x, _ = decompose(x, encoder_attention())
-        x, _ = decompose(x, feed_forward)
+        x, _ = decompose(x, encoder_attention()(x))
+        x, _ = decompose(x, feed_forward(x))
     memory = normalise(x)
 
     x = Dropout(dropout)(ValueEmbedding(d_model)(season))
     for _ in range(num_decoder_blocks):
         cross = cross_attention()
-        x, first = decompose(x, decoder_attention())
-        x, second = decompose(x, lambda x, cross=cross: cross(x, memory))
-        x, third = decompose(x, feed_forward)
+        x, first = decompose(x, decoder_attention()(x))
+        x, second = decompose(x, cross(x, memory))
+        x, third = decompose(x, feed_forward(x))
         # The trends that the sublayers removed, mapped to the channels.
         project = ValueEmbedding(num_channels, kernel_initializer=FanInUniform(), dtype=dtype)
         trend = trend + project(first + second + third)

@@ -9,8 +9,9 @@ from keras import layers, ops
 from kerastrans import heads
 from kerastrans.data.pivot import common_equivariance
 from kerastrans.data.scaling import WindowScaler
-from kerastrans.decoding.graph import history_input, inputs_of
+from kerastrans.decoding.graph import history_input, inputs_of, takes_missing
 from kerastrans.heads.quantile import GivenQuantiles
+from kerastrans.layers.normalization.observed_values import ObservedValues
 from kerastrans.models.parts.forecast_graph import LEAST, equivariance_of, forecast_tensors
 from kerastrans.models.parts.projections import add
 from kerastrans.utils.model_files import without_optimizer
@@ -98,7 +99,10 @@ def _forecast_of(member, number, inputs):
     own = {"history": inputs["history"]}
     if (least := f"{LEAST}_{number}") in inputs:
         own[LEAST] = inputs[least]
-    own |= {x.name: _part_of(inputs[x.name], x.shape) for x in inputs_of(model)[1:]}
+    for x in inputs_of(model)[1:]:
+        part = _part_of(inputs[x.name], x.shape)
+        # Others may take what is missing; this one reads 0, as it does by itself.
+        own[x.name] = part if takes_missing(model, x) else ObservedValues()(part)[0]
     return forecast_tensors(model, member.scaler, own, member.fill)
 
 

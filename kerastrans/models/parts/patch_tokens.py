@@ -191,9 +191,9 @@ class KnownFeatures(keras.layers.Layer):
             raise ValueError(f"{self.name}: features must not depend on the decoder's input.")
         return True
 
-    def decode(self, inputs, features, *, index):
-        """Return the newest step `(batch, 1, d_model)` plus its features."""
-        return inputs + ops.take(features, index, axis=1)[:, None]
+    def decode(self, inputs, features, *, positions):
+        """Return the newest steps `(batch, time, d_model)` plus their features."""
+        return inputs + ops.take(features, positions, axis=1)
 
     def compute_output_shape(self, inputs_shape, features_shape):
         return inputs_shape

@@ -2,11 +2,14 @@
 
 from typing import Any
 
+import keras
 from keras import layers, ops
 
 from kerastrans.layers import Dropout
-from kerastrans.layers.transformer.sublayers import EPSILON, FeedForward, Residual, prefix_name
+from kerastrans.layers.initializers import fresh
+from kerastrans.layers.transformer.blocks import EPSILON, prefix_name
 from kerastrans.utils.types import Tensor
+from kerastrans.utils.validation import check_dropout, check_positive_integers
 
 TENSORFLOW_EPSILON = 1e-3  # that of Keras
 TORCH_EPSILON = 1e-5  # that of PyTorch and of most reference code
@@ -47,16 +50,14 @@ def position_wise_ffn(
 
     Source: Vaswani et al. (2017), equation 2.
     """
-    network = FeedForward(
-        inputs.shape,
-        ff_dim,
-        dropout,
-        output_dim=output_dim,
-        activation=activation,
-        kernel_initializer=kernel_initializer,
-        name=name,
-    )
-    return network(inputs)
+    output_dim = inputs.shape[-1] if output_dim is None else output_dim
+    check_positive_integers(ff_dim=ff_dim, output_dim=output_dim)
+    check_dropout(dropout)
+    name = f"{name or 'block_' + str(keras.backend.get_uid('block'))}_ffn"
+    initial = {"kernel_initializer": kernel_initializer}
+    x = layers.Dense(ff_dim, activation, name=f"{name}_expand", **fresh(initial))(inputs)
+    x = Dropout(dropout, name=f"{name}_inner_dropout")(x)
+    return layers.Dense(output_dim, name=f"{name}_contract", **fresh(initial))(x)
 
 
 def swiglu(inputs, up, down):
@@ -82,46 +83,29 @@ def swiglu(inputs, up, down):
     return down(ops.silu(gate) * values)
 
 
-def add_norm(
-    inputs,
-    sublayer,
-    dropout=0.0,
-    *,
-    norm="pre",
-    normalization="layer",
-    epsilon=EPSILON,
-    name=None,
-):
-    """Apply a sublayer with dropout, a residual connection and normalisation around it.
+def add_norm(inputs, outputs, dropout=0.0, *, name=None):
+    """Add the outputs of a sublayer, after dropout, to its inputs, and normalise the sum.
 
     Args:
         inputs: `(batch, time, d_model)`.
-        sublayer: Layer or function from a tensor to a tensor of the same shape.
-        dropout: float in [0, 1), applied to the sublayer's result.
-        norm: "pre" normalises the input of the sublayer, "post" the sum.
-        normalization: "layer" normalises each position separately, "batch" each feature over all
-            positions of the batch (Zerveas et al., 2021).
-        epsilon: float, number that layer normalisation adds to the variance.
+        outputs: `(batch, time, d_model)`, result of the sublayer.
+        dropout: float in [0, 1).
         name: str, prefix of the layers' names.
 
     Returns:
         `(batch, time, d_model)`.
 
-    Raises:
-        ValueError: If `norm` or `normalization` is unknown.
-
     Example:
         >>> import keras
-        >>> add_norm(keras.Input((10, 8)), keras.layers.Dense(8), norm="post").shape
+        >>> x = keras.Input((10, 8))
+        >>> add_norm(x, keras.layers.Dense(8)(x)).shape
         (None, 10, 8)
 
-    Source: Vaswani et al. (2017), section 3.1; "pre": Xiong et al. (2020).
+    Source: Vaswani et al. (2017), section 3.1.
     """
-
-    def dropped(x):
-        return Dropout(dropout, name=prefix_name(name, "dropout"))(sublayer(x))
-
-    return Residual(norm, normalization, epsilon, name=name)(inputs, dropped)
+    x = Dropout(dropout, name=prefix_name(name, "dropout"))(outputs)
+    x = layers.Add(name=prefix_name(name, "add"))([inputs, x])
+    return layers.LayerNormalization(epsilon=TORCH_EPSILON, name=prefix_name(name, "norm"))(x)
 
 
 def close_stack(inputs, norm, *, dtype=None, name=None):

@@ -95,11 +95,12 @@ def summary(card):
     revision = f" at {card['revision'][:8]}" if "revision" in card else ""
     options = ", ".join(f"{name}={value}" for name, value in card.get("options", {}).items())
     options = f" with {options}" if options else ""
+    tuned = card["trainable_parameters"]
+    trained = f", {tuned:,} of them trained by fit" if tuned != card["parameters"] else ""
     return (
         f"{card['name']}{revision}{options}: licence {card['licence']}; "
-        f"{card['parameters']:,} parameters, "
-        f"{card['trainable_parameters']:,} of them trained by fit; source {card['source']}; "
-        f"trained on: {card['trained_on']}."
+        f"{card['parameters']:,} parameters{trained}; "
+        f"trained on {card['trained_on'].partition(';')[0]}."
     )
 
 

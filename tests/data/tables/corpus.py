@@ -51,6 +51,8 @@ def cases():
         *_ambiguous_numbers(),
         *_zones(),
         *_headers(),
+        *_roles(),
+        *_marks(),
         *_faulty(),
     )
     names = [case.name for case in parts]
@@ -359,7 +361,7 @@ def _headers():
     text = "\n".join(["date,time,load", *(f"{a},00:00,1" for a in days)]).encode()
     options = {"columns": ["load"]}
     yield Case("a column of times of day", text, DAYS, [1.0] * 25, options=options)
-    refusal = "'00:00': .* if it is the time of day, write it after the date, as in '2024-01-31 12"
+    refusal = "'00:00': .* if it is the time of day, give date_column='date,time'"
     yield Case("a column of times of day left in", text, refusal=refusal)
     rows = [f"{i},{days[i]},{values[i]}" for i in range(25)]
     text = "\n".join([",date,load", *rows])
@@ -374,13 +376,117 @@ def _headers():
     refusal = "is not a table: a cell of its first line has more than 131,072 characters"
     yield Case("a name of 200,000 characters", text, refusal=refusal)
     text = _text(days, ["1"] * 25, sep=" ").encode()
-    refusal = "its only column is 'date load': if it has several, give sep"
-    yield Case("blanks between columns", text, refusal=refusal)
+    yield Case("blanks between columns", text, DAYS, [1.0] * 25)
     options = {"sep": " "}
     yield Case("blanks between columns given", text, DAYS, [1.0] * 25, options=options)
     names = ",".join(f"x{i}" for i in range(9))
     text = f"{names}\n{','.join('123456789')}\n".encode()
     yield Case("no dates", text, refusal="'x0', 'x1', 'x2', 'x3', 'x4' and 4 more")
+
+
+def _roles():
+    """Tables whose columns must be named, or were named by another program."""
+    values = [float(i) for i in range(24)]
+    parts = [f"{h.year},{h.month},{h.day},{h.hour}" for h in HOURS]
+    rows = [f"{a},{b}" for a, b in zip(parts, range(24), strict=True)]
+    text = "\n".join(["year,month,day,hour,load", *rows]).encode()
+    refusal = "has its dates in several columns: give date_column='year,month,day,hour'"
+    yield Case("year to hour", text, refusal=refusal)
+    options = {"date_column": "year,month,day,hour"}
+    yield Case("year to hour given", text, HOURS, values, options=options)
+    options = {"date_column": ["hour", "day", "month", "year"]}
+    yield Case("hour to year given", text, HOURS, values, options=options)
+    times = {
+        "hour": [str(h.hour) for h in HOURS],
+        "end of an hour": [str(h.hour + 1) for h in HOURS],
+        "clock": [f"{h:%H:%M}" for h in HOURS],
+        "dots": [f"{h:%H.%M.%S}" for h in HOURS],
+        "four digits": [f"{h:%H%M}".lstrip("0") or "0" for h in HOURS],
+    }
+    for name, cells in times.items():
+        rows = [f"{h:%d/%m/%Y};{a};{i}" for i, (h, a) in enumerate(zip(HOURS, cells, strict=True))]
+        text = "\n".join(["Date;Time;load", *rows]).encode()
+        shift = pd.Timedelta(hours=int(name == "end of an hour"))
+        options = {"date_column": "Date,Time", "dayfirst": True}
+        yield Case(f"date and {name}", text, HOURS + shift, values, options=options)
+        if ":" in cells[5]:  # a column of numbers may be a channel
+            options = {"dayfirst": True, "covariates": ["Time"]}
+            refusal = "column 'Time' is a part of the date: give date_column='Date,Time'"
+            yield Case(f"date and {name} apart", text, refusal=refusal, options=options)
+    months = [f"{m.year},{m:%B},{i}" for i, m in enumerate(MONTHS)]
+    text = "\n".join(["year,month,load", *months]).encode()
+    options = {"date_column": "year,month"}
+    yield Case("year and month in words", text, MONTHS, values[:12], options=options)
+    rows = [f"{h:%Y-%m-%d %H:%M},{h.hour},1" for h in HOURS]
+    text = "\n".join(["date,hour,load", *rows]).encode()
+    refusal = "column 'date' already has the time of day, such as '2024-03-05 01:00'"
+    options = {"date_column": "date,hour"}
+    yield Case("two hours", text, refusal=refusal, options=options)
+    text = "\n".join(
+        ["date,load", *(f"2024-03-{5 + (i == 23):02}T{(i + 1) % 24:02}:00,{i}" for i in range(24))]
+    )
+    text = text.replace("2024-03-06T00:00", "2024-03-05T24:00").encode()
+    yield Case("24:00", text, HOURS + pd.Timedelta(hours=1), values)
+    # Stores.
+    days = [f"{day:%Y-%m-%d}" for day in DAYS[:10]]
+    times, values = DAYS[:10].append(DAYS[:10]), [float(i) for i in range(20)]
+    rows = [f"{s},{day},{i}" for i, (s, day) in enumerate((s, d) for s in (7, 9) for d in days)]
+    text = "\n".join(["Store,Date,Sales", *rows]).encode()
+    refusal = "column 'Store' repeats the dates: give id_column='Store'"
+    yield Case("stores", text, refusal=refusal)
+    options = {"id_column": "Store", "target": "Sales"}
+    yield Case("stores given", text, times, values, options=options)
+    yield Case(
+        "stores without target", text, refusal="no column 'y'", options={"id_column": "Store"}
+    )
+    options = {"id_column": "Sales", "target": "Store"}
+    refusal = "column 'Sales' is different in each row"
+    yield Case("an id of each row", text, refusal=refusal, options=options)
+    options = {"id_column": "Shop", "target": "Sales"}
+    refusal = "has no column 'Shop'; its columns are 'Store', 'Date', 'Sales'"
+    yield Case("an id of no column", text, refusal=refusal, options=options)
+    pairs = [(s, item, day) for s in "ab" for item in "xy" for day in days[:5]]
+    rows = [f"{day},{s},{item},{i}" for i, (s, item, day) in enumerate(pairs)]
+    text = "\n".join(["Date,Store,Item,Sales", *rows]).encode()
+    refusal = "columns 'Store', 'Item' repeat the dates: give id_column='Store,Item'"
+    yield Case("stores and items", text, refusal=refusal)
+    options = {"id_column": "Store,Item", "target": "Sales"}
+    times = DAYS[:5].append([DAYS[:5]] * 3)
+    yield Case("stores and items given", text, times, values, options=options)
+    rows = [f'"{i + 1}" "{day}" {i}' for i, day in enumerate(days)]
+    text = "\n".join(['"Date" "Close"', *rows]).encode()
+    yield Case("row names of R", text, DAYS[:10], values[:10])
+    text = "\n".join(["Date,Comment,Sales", *(f"{day},x,{i}" for i, day in enumerate(days))])
+    yield Case("one target", text.encode(), DAYS[:10], values[:10], options={"target": "Sales"})
+    options = {"exclude": "Comment"}
+    yield Case("a comment left out", text.encode(), DAYS[:10], values[:10], options=options)
+    text = f"Sales of a shop\n(in pieces), 2024\n{text}".encode()
+    yield Case(
+        "lines before the header", text, DAYS[:10], values[:10], options={"skip_rows": 2} | options
+    )
+
+
+def _marks():
+    """Tables with marks, units and codes."""
+    days = [f"{day:%Y-%m-%d}" for day in DAYS[:10]]
+    for mark in ("?", "-", ".", "n/a", "NA", "null", ""):
+        cells = ["1.5", mark, *(f"{i}.5" for i in range(2, 10))]
+        values = [1.5, float("nan"), *(i + 0.5 for i in range(2, 10))]
+        yield Case(f"missing {mark!r}", _text(days, cells).encode(), DAYS[:10], values)
+    values = [float("nan") if i in (3, 5, 8) else i + 0.5 for i in range(10)]
+    cells = ["-200" if x != x else str(x) for x in values]
+    options = {"missing": ["-200"]}
+    yield Case("code given", _text(days, cells).encode(), DAYS[:10], values, options=options)
+    cells = [x.replace("-200", "closed") for x in cells]
+    options = {"missing": "closed,-1"}
+    yield Case("word given", _text(days, cells).encode(), DAYS[:10], values, options=options)
+    refusal = "missing=3 is also a value of column 'load', which has 0 to 9"
+    text = _text(days, map(str, range(10))).encode()
+    yield Case("code among values", text, refusal=refusal, options={"missing": "3"})
+    values = [1000.5 + i for i in range(10)]
+    for name, form in (("dollars", "${:,.2f}"), ("euros", "{:,.2f} €"), ("percent", "{:.1f} %")):
+        text = _text(days, [form.format(x) for x in values], sep=";").encode()
+        yield Case(name, text, DAYS[:10], values)
 
 
 def _faulty():

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kerastrans.data import read_csv, read_table
 from kerastrans.data.panel import read_panel
-from kerastrans.data.tables.reader import read_numbers, read_static, reading_of
+from kerastrans.data.tables.reader import read_numbers, read_static, reading_of, size_of
 
 DAYS = "2020-01-01", "2020-01-02", "2020-01-03"
 
@@ -252,7 +252,7 @@ def test_ids_are_text_in_any_case():
     frame = read("unique_id,ds,y", *(f"{word},2020-01-01,1" for word in words))
     assert frame["unique_id"].tolist() == ["NA", "None", "null", "nan", "007", "x"]
     frame = read("unique_id,ds,y,place", "a,2020-01-01,NA,NA", "a,2020-01-02,1,DE")
-    assert frame["place"].tolist() == ["NA", "DE"]
+    assert frame["place"].tolist() == [np.nan, "DE"]  # an id may be NA, a category may not
     assert np.isnan(frame["y"][0])
 
 
@@ -316,10 +316,10 @@ def test_excel_is_read_as_csv_is(tmp_path):
     twice.to_excel(tmp_path / "twice.xlsx", index=False)
     with pytest.raises(ValueError, match="has several columns named 'x'"):
         read_table(tmp_path / "twice.xlsx")
-    twice.set_axis(["date", "x", "y"], axis=1).replace(3, "?").to_excel(
+    twice.set_axis(["date", "x", "y"], axis=1).replace(3, "x").to_excel(
         tmp_path / "low.xlsx", index=False, startrow=2
     )
-    with pytest.raises(ValueError, match=r"row 7: column 'x' must be numeric, got '\?'"):
+    with pytest.raises(ValueError, match=r"row 7: column 'x' must be numeric, got 'x'"):
         read_table(tmp_path / "low.xlsx")
     (tmp_path / "no.xlsx").write_text("date,x")
     with pytest.raises(ValueError, match=r"cannot read .*no\.xlsx: it is not an Excel file\."):
@@ -374,7 +374,7 @@ def test_static_covariates_keep_their_ids():
     frame = read_static(io.StringIO("UNIQUE_ID;size;place\n001;1,5;NA\n NA;2,5;x\n"))
     assert frame["unique_id"].tolist() == ["001", "NA"]
     assert frame["size"].tolist() == [1.5, 2.5]
-    assert frame["place"].tolist() == ["NA", "x"]
+    assert frame["place"].tolist() == [np.nan, "x"]
     for text, message in {
         "unique_id,a\n1,2,3\n": "line 2: 3 fields, but the header has 2",
         "id,a\n1,2\n": "has no column 'unique_id'; its columns are 'id', 'a'",
@@ -486,10 +486,137 @@ def test_classes_of_numbers_and_words_are_text():
     rows = [f"a,2024-01-0{i},{i},{x}" for i, x in enumerate("123AB1", 1)]
     frame = read("unique_id,ds,y,grade", *rows, covariates=["grade"])
     assert frame["grade"].tolist() == list("123AB1")
-    # One word among many numbers, and the other decimal sign, are faults.
-    rows = [f"a,{day:%Y-%m-%d},1,{5}" for day in pd.date_range("2024-01-01", periods=40)]
-    with pytest.raises(ValueError, match="line 42: column 'grade' must be numeric, got 'A'"):
-        read("unique_id,ds,y,grade", *rows, "a,2024-02-10,1,A", covariates=["grade"])
+    # One word among many numbers, many words, and the other decimal sign are faults.
+    days = pd.date_range("2024-01-01", periods=60)
+    rows = [f"a,{day:%Y-%m-%d},1,{day.day}" for day in days[:-1]]
+    with pytest.raises(ValueError, match="line 61: column 'grade' must be numeric, got 'A'"):
+        read("unique_id,ds,y,grade", *rows, f"a,{days[-1]:%Y-%m-%d},1,A", covariates=["grade"])
+    rows = [f"a,{day:%Y-%m-%d},1,no {i}" for i, day in enumerate(days)]
+    with pytest.raises(ValueError, match="'grade' has 60 different texts, such as 'no 0'; at most"):
+        read("unique_id,ds,y,grade", *rows)
+    assert read("unique_id,ds,y,grade", *rows, exclude=["grade"]).columns.tolist()[-1] == "y"
     rows = [f"a;2024-01-0{i};{i},5;{x}" for i, x in enumerate(["1", "2", "3", "1.5"], 1)]
     with pytest.raises(ValueError, match="must be numeric"):
         read("unique_id;ds;y;grade", *rows, covariates=["grade"])
+
+
+def test_named_columns_are_those_of_related_files():
+    days = [f"2024-01-{i:02}" for i in range(1, 11)]
+    rows = [f"{s};{day};{i};{'b' if i % 3 else 0}" for s in (7, 9) for i, day in enumerate(days)]
+    named = {"id_column": "Store", "target": "Sales", "missing": "9"}
+    frame = read("Store;Date;Sales;Holiday", *rows, **named, dayfirst=False)
+    assert frame.columns.tolist() == ["unique_id", "ds", "y", "Holiday"]
+    assert frame["unique_id"].tolist()[::10] == ["7", "9"]
+    assert frame["y"].isna().sum() == 2
+    read_as = frame.attrs["read_as"]
+    assert {x: read_as[x] for x in named} == named | {"missing": ["9"]}
+    assert size_of(frame) == (
+        "long, 2 series, 20 rows, 2 values missing, Holiday: 2 categories 0, b"
+    )
+    again = read("Store;Date;Sales;Holiday", *rows, like=read_as)
+    pd.testing.assert_frame_equal(again, frame)
+    static = read_static(
+        io.StringIO("Store;Size;Name\n7;1;a\n9;-1;b\n"), like=read_as, exclude="Name"
+    )
+    assert static.to_dict("list") == {"unique_id": ["7", "9"], "Size": [1, -1]}
+    ahead = read("Date;Store;Holiday", "2024-01-11;7;b", like=read_as, with_values=False)
+    assert ahead.columns.tolist() == ["unique_id", "ds", "Holiday"]
+
+
+def test_totals_and_codes_are_named():
+    days = [f"2024-01-{i:02}" for i in range(1, 11)]
+    rows = [f"{day},{i}" for i, day in enumerate(days)]
+    with pytest.warns(UserWarning, match="the last row, 'Total', is left out"):
+        frame = read("Date,load", *rows, "Total,45")
+    assert len(frame) == 10
+    codes = [f"{day},{-200 if i in (2, 5, 6) else i},{i % 2}" for i, day in enumerate(days)]
+    with pytest.warns(UserWarning, match="3 cells of column 'co' are -200, far from"):
+        frame = read("Date,co,load", *codes)
+    assert (frame["co"] == -200).sum() == 3
+    with pytest.warns(UserWarning, match="are 9999, far .* give missing='9999'"):
+        read("Date,level", *(f"{day},{9999 if i > 6 else i}" for i, day in enumerate(days)))
+
+
+@pytest.mark.parametrize(
+    "values", [[0, 0, 0, 0, 900, 0, 0, 950, 0, 0], [99, 99, 99, 98, 60, 99, 97, 10, 80, 70]]
+)
+def test_zeros_of_demand_and_percentages_are_no_codes(values, recwarn):
+    read("Date,y", *(f"2024-01-{i:02},{x}" for i, x in enumerate(values, 1)))
+    assert not recwarn.list
+
+
+def test_steps_without_a_row_are_counted():
+    days = pd.date_range("2024-01-01", periods=20).delete([3, 4, 9])
+    frame = read("Date,y", *(f"{day:%Y-%m-%d},1" for day in days))
+    assert size_of(frame) == "wide, 1 series, 17 rows, 3 steps without a row"
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "message"),
+    [
+        (
+            ("d,h,y", "2024-01-01,0,1", "2024-01-01,,2"),
+            {"date_column": "d,h"},
+            "line 3: column 'd,h'",
+        ),
+        (
+            ("d,h,y", "2024-01-01,0,1", "2024-01-01,x,2"),
+            {"date_column": "d,h"},
+            "got '2024-01-01 x'",
+        ),
+        (
+            ("s,d,v", "1,2024-01-01,x"),
+            {"id_column": "s", "target": "v"},
+            "'v' must be numeric, got",
+        ),
+        (("s,d,v,y", "1,2024-01-01,1,2"), {"id_column": "s", "target": "v"}, "give exclude='y'"),
+        (
+            ("d,y", "2024-01-01,1"),
+            {"skip_rows": "x"},
+            "skip_rows must be a number of lines, got 'x'",
+        ),
+        (
+            ("s,d,y", "1,2024-01-01,1"),
+            {"id_column": "s", "exclude": "s"},
+            "cannot be two of ids, date",
+        ),
+        (("d,y", "2024-01-01,1"), {"target": "y", "columns": ["y"]}, "give target or columns"),
+    ],
+)
+def test_options_that_do_not_fit_end_in_one_line(rows, options, message):
+    with pytest.raises(ValueError, match=re.escape(message)) as error:
+        read(*rows, **options)
+    assert "\n" not in str(error.value)
+
+
+def test_columns_that_were_left_out_stay_out_of_related_files():
+    days = [f"2024-01-{i:02}" for i in range(1, 11)]
+    rows = [f"{day},{i},{-i},{i}" for i, day in enumerate(days)]
+    read_as = read("Date,load,debug,wind", *rows, exclude="debug").attrs["read_as"]
+    assert read_as["exclude"] == ["debug"]
+    assert read("Date,load,debug,wind", *rows, like=read_as).columns.tolist() == ["load", "wind"]
+    few = [row.rpartition(",")[0] for row in rows]
+    assert read("Date,load,other", *few, like=read_as).columns.tolist() == ["load", "other"]
+    # A target of a related file does not contradict the columns that are given.
+    read_as = read("Date,load,debug,wind", *rows, target="load").attrs["read_as"]
+    assert read("Date,load,debug,wind", *rows, like=read_as).columns.tolist() == ["load"]
+    ahead = {"columns": ["wind"], "covariates": ["wind"], "with_values": False}
+    frame = read("Date,load,debug,wind", *rows, like=read_as, **ahead)
+    assert frame.columns.tolist() == ["wind"]
+
+
+def test_nullable_columns_without_a_value_are_read(tmp_path):
+    frame = pd.DataFrame({"unique_id": "a", "ds": pd.date_range("2024-01-01", periods=5)})
+    frame = frame.assign(y=range(5), empty=pd.array([pd.NA] * 5, "Int64"))
+    frame.to_parquet(tmp_path / "x.parquet")
+    assert read_table(tmp_path / "x.parquet")["empty"].isna().all()
+
+
+def test_tables_of_numbers_and_ids_have_the_options_of_files():
+    text = "a;note;b\n1,5;x;2\n?;y;3\n"
+    static = read_static(io.StringIO("unique_id;a\nu;1,5\nv;?\n"))
+    assert static["a"].isna().tolist() == [False, True]
+    with pytest.raises(ValueError, match="line 3: column 'a' has no value"):
+        read_numbers(io.StringIO(text), exclude="note")
+    found = read_numbers(io.StringIO(text.replace("?", "4")), exclude="note")
+    assert found.to_dict("list") == {"a": [1.5, 4], "b": [2, 3]}

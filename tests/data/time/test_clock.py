@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kerastrans.data.time.clock import Clock, season_of, seasons_of
+from kerastrans.data.time.clock import Clock
+from kerastrans.data.time.seasons import season_of, seasons_of
 
 FREQUENCIES = ["15min", "h", "6h", "D", "2D", "B", "W-SUN", "MS", "ME", "QE-DEC", "YS-JAN"]
 

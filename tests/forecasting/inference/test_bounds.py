@@ -7,6 +7,7 @@ import pytest
 import kerastrans
 from kerastrans import Forecaster
 from tests.helpers.runtimes import RUNTIMES
+from tests.helpers.weights import ZERO_1
 
 SIZE = 14, 7
 LOW, HIGH = 0.0, 4.0
@@ -67,7 +68,7 @@ def test_no_forecast_leaves_its_bounds(head, name, tmp_path):
 
 @pytest.mark.slow
 def test_published_weights_and_ensembles_stay_within_bounds():
-    zero = kerastrans.from_pretrained("kerastrans_zero", 7, bounds=(LOW, HIGH), verbose=False)
+    zero = kerastrans.from_pretrained(ZERO_1, 7, bounds=(LOW, HIGH), verbose=False)
     assert_inside(zero.predict(FRAME).iloc[:, 2:])
     members = [
         Forecaster(x, *SIZE, bounds=(LOW, HIGH)).fit(FRAME, epochs=0)

@@ -8,7 +8,7 @@ import pytest
 
 import kerastrans
 from kerastrans import Forecaster, datasets
-from kerastrans.cli.report import compare_with_naives, write_training_report
+from kerastrans.cli.report import compare, write_training_report
 from kerastrans.forecasting.inference.contamination import describe_contamination, warn_if_seen
 from kerastrans.models.pretrained.licences import card_of, known_names
 
@@ -94,7 +94,7 @@ def test_a_backtest_and_its_report_say_what_the_weights_have_seen(
     assert kerastrans.report.contamination_lines({"mine": rows[:12]})[0].startswith(line)
     page = kerastrans.report.write_report(tmp_path / "a.html", {"mine": rows}).read_text()
     assert html.escape(line) in page
-    table, verdict = compare_with_naives(rows, "last_value", datasets.load("air_passengers"), "MS")
+    table, verdict = compare({"last_value": rows}, datasets.load("air_passengers"), "MS")[2:]
     assert verdict
     text = write_training_report(
         tmp_path, forecaster, datasets.load("air_passengers"), None, rows, "t", 1.0

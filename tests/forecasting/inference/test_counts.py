@@ -1,5 +1,7 @@
 """Forecasts of counts: every head of counts in a forecaster, and probabilities above thresholds."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -94,3 +96,24 @@ def test_values_that_are_not_counts_are_refused(head, value):
     forecaster = Forecaster("nlinear", *SIZE, head=head, scaler=None)
     with pytest.raises(ValueError, match=f"requires .*: 's0' has {value}"):
         forecaster.fit(frame, epochs=1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("model", "head"),
+    [
+        ("nhits", "negative_binomial"),
+        ("deepar", "negative_binomial"),
+        ("deepar", "hurdle_negative_binomial"),
+    ],
+)
+def test_the_mean_of_rare_bursts_is_not_a_multiple_of_theirs(model, head):
+    random = np.random.default_rng(0)
+    values = random.poisson(900, (6, 400)) * (random.random((6, 400)) < 0.1)
+    dates = pd.date_range("2022-01-01", periods=400)
+    rows = [pd.DataFrame({"unique_id": str(i), "ds": dates, "y": y}) for i, y in enumerate(values)]
+    frame = pd.concat(rows, ignore_index=True)
+    forecaster = Forecaster(model, prediction_length=7, head=head, scaler=None)
+    with warnings.catch_warnings(action="ignore"):
+        forecaster.fit(frame, epochs=6, verbose=0)
+    assert 0.3 < forecaster.predict(frame)[model].mean() / values.mean() < 3

@@ -9,6 +9,7 @@ import kerastrans
 from kerastrans import Forecaster
 from kerastrans.forecasting.inference.explanation import MEAN, PAST_VALUE
 from kerastrans.models.pretrained.zero.explanation import network_of
+from tests.helpers.weights import FRACAST_0, ZERO_1
 
 STEPS = 7
 RNG = np.random.default_rng(0)
@@ -39,7 +40,7 @@ def long_frame():
 @pytest.fixture(scope="module")
 def zero():
     options = {"verbose": False, "freq": "D", "alias": "zero"}
-    return kerastrans.from_pretrained("kerastrans_zero", STEPS, 64, **options)
+    return kerastrans.from_pretrained(ZERO_1, STEPS, 64, **options)
 
 
 @pytest.fixture(scope="module")
@@ -164,7 +165,7 @@ def test_other_models_are_refused_in_one_line():
     naive = Forecaster("last_value", 7, 7).fit(frame)
     with pytest.raises(ValueError, match=r"explain reads the shares of .* 'last_value' is another"):
         naive.explain(frame)
-    fracast = kerastrans.from_pretrained("fracast_0", STEPS, verbose=False)
+    fracast = kerastrans.from_pretrained(FRACAST_0, STEPS, verbose=False)
     with pytest.raises(ValueError, match="'fracast_0' is another model"):
         fracast.explain(frame)
     with pytest.raises(RuntimeError, match="not trained"):

@@ -97,6 +97,20 @@ def test_wider_intervals_contain_narrower_ones_and_no_bound_passes_another():
         assert (row[f"x-lo-{level}"], row[f"x-hi-{level}"]) == bounds
 
 
+def test_the_point_moves_with_the_bounds_and_depends_on_no_level_that_is_asked_for():
+    """Of 50 %: 6 to 8, beside the point; of 80 %: 6 to 7, inside of it."""
+    widths = {50: offsets(-0.5, 1.5), 80: offsets(-0.5, 1.0)}
+    both = of_points([5.0]).frame([50, 80], widths, alias="x")
+    assert (both["x"] == 6).all()
+    assert (both["x-hi-80"] == 8).all()
+    for levels in ([80], [50], []):
+        some = of_points([5.0]).frame(levels, widths, alias="x")
+        pd.testing.assert_frame_equal(some, both[list(some.columns)])
+    mean = of_counts().frame([80], {80: np.full((1, 4, 1, 2), -2.0)}, alias="nb")
+    assert (mean["nb"] == 1).all()  # a mean need not lie in an interval
+    assert mean["nb-median"].between(mean["nb-lo-80"], mean["nb-hi-80"]).all()
+
+
 def test_a_median_has_a_column_only_where_the_point_is_something_else():
     forecasts = of_counts()
     draws = np.arange(5.0) ** 2 * np.ones((len(forecasts.windows), 4, 1, 1))

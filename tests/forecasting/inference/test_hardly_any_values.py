@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import kerastrans
+from tests.helpers.weights import ZERO_1
 
 STEPS = 12
 NAN = np.nan
@@ -14,7 +15,7 @@ NAN = np.nan
 
 @pytest.fixture(scope="module")
 def zero():
-    return kerastrans.from_pretrained("kerastrans_zero", STEPS, 64, verbose=False, alias="zero")
+    return kerastrans.from_pretrained(ZERO_1, STEPS, 64, verbose=False, alias="zero")
 
 
 def predict(zero, values):

@@ -11,8 +11,13 @@ import pytest
 
 from kerastrans import Forecaster, heads, zoo
 from kerastrans.data import WindowScaler
-from kerastrans.forecasting.inference.serialization import FORMAT
+from kerastrans.forecasting.inference.serialization import (
+    FORMAT,
+    read_arguments,
+    write_arguments,
+)
 from kerastrans.forecasting.training.spread import UnmeasuredSpreadWarning
+from kerastrans.heads.losses import KnownTargets
 from tests.helpers.frames import CONTEXT, HORIZON, future_of, series, statics
 
 SIZE = CONTEXT, HORIZON
@@ -87,6 +92,15 @@ def test_all_that_was_told_comes_back_from_a_file(arguments, frame, tmp_path):
         cloned.predict(frame),
         Forecaster.from_config(loaded.get_config()).fit(frame, **QUICK).predict(frame),
     )
+
+
+def test_the_delta_of_huber_comes_back():
+    loss = keras.losses.Huber(delta=50)
+    config = Forecaster("nlinear", 14, 2, head="point", loss=loss).config
+    loss = read_arguments(json.loads(json.dumps(write_arguments(config.arguments()))))["loss"]
+    assert float(loss(np.array([[40.0]]), np.array([[0.0]]))) == 800  # 40**2 / 2
+    compiled = KnownTargets.from_config(KnownTargets(config.loss).get_config())  # of the model
+    assert float(compiled(np.full((1, 1, 1), 40.0), np.zeros((1, 1, 1)))) == 800
 
 
 def test_a_loss_that_cannot_be_written_is_named_before_anything_is(frame, tmp_path):

@@ -4,7 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kerastrans.forecasting.paths import aggregate_paths, find_first_passages, find_peaks
+from kerastrans import Forecaster, backtesting, datasets
+from kerastrans.forecasting.paths import (
+    aggregate_paths,
+    backtest_aggregates,
+    find_first_passages,
+    find_peaks,
+)
 
 TIMES = pd.date_range("2024-01-01 12:00", periods=4, freq="12h")  # half of the first day
 
@@ -155,3 +161,42 @@ def test_frames_without_rows_are_refused():
     for function in (aggregate_paths, find_peaks):
         with pytest.raises(ValueError, match="the frame of paths has no rows"):
             function(PATHS[:0])
+
+
+def test_sums_are_backtested_as_they_are_forecast():
+    frame = datasets.load("nyc_departures").tail(400)
+    forecaster = Forecaster("nlinear", 48, 24).fit(frame[:-96], epochs=1, verbose=0)
+    options = {"levels": [80], "num_paths": 20, "seed": 3, "prediction_length": 12}
+    rows = backtest_aggregates(forecaster, frame, by="all", windows=2, step=24, **options)
+    assert rows.columns.tolist()[2:] == ["cutoff", "y", "nlinear", "nlinear-lo-80", "nlinear-hi-80"]
+    for row, end in zip(rows.itertuples(index=False), (376, 400), strict=True):
+        known, ahead = frame[: end - 12], frame[end - 12 : end]
+        assert (row.unique_id, row.ds, row.cutoff) == ("all", ahead.index[0], known.index[-1])
+        assert row.y == ahead.to_numpy().sum()
+        paths = forecaster.simulate(known, num_paths=20, seed=3, prediction_length=12)
+        expected = aggregate_paths(paths, by="all", quantiles=[0.1, 0.9])
+        np.testing.assert_allclose(row[5:], expected["nlinear"])
+    assert 0 <= backtesting.score(rows)["coverage-80"].item() <= 1
+    long = frame.rename_axis("ds").reset_index().melt("ds", var_name="unique_id", value_name="y")
+    again = backtest_aggregates(forecaster, long, 6, windows=1, **options)
+    assert len(again) == 3 * 2
+    first = frame["EWR"].iloc[-12:-6].sum()
+    assert again.query("unique_id == 'EWR'")["y"].iloc[0] == first
+    with pytest.raises(ValueError, match="windows=40 of 12 steps need more than the 400 time"):
+        backtest_aggregates(forecaster, frame, windows=40, **options)
+    for argument in ("prediction_length", "step"):
+        with pytest.raises(ValueError, match=f"{argument} must be an integer of at least 1"):
+            backtest_aggregates(forecaster, frame, **options | {argument: 0})
+
+
+def test_origins_of_sums_are_steps_of_the_clock_and_training_rows_are_told():
+    frame = datasets.load("nyc_departures").tail(400)
+    forecaster = Forecaster("nlinear", 48, 24).fit(frame[:-48], epochs=1, verbose=0)
+    options = {"by": "all", "windows": 2, "num_paths": 5}
+    with_gap = frame.drop(frame.index[-30:-25])  # rows of the first of two days
+    rows = backtest_aggregates(forecaster, with_gap, **options)
+    assert rows["cutoff"].tolist() == [frame.index[-49], frame.index[-25]]
+    assert np.isnan(rows["y"][0])  # not the sum of the hours that are known
+    assert rows["y"][1] == frame[-24:].to_numpy().sum()
+    with pytest.warns(UserWarning, match="1 of 3 windows score rows that the model was trained on"):
+        backtest_aggregates(forecaster, frame, **options | {"windows": 3})

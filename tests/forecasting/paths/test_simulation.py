@@ -6,10 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+import scipy
 
 import kerastrans
 from kerastrans import Forecaster
+from kerastrans.decoding.contract import patch_dependence_of
 from kerastrans.forecasting.dependence import Dependence
+from tests.helpers.weights import ZERO_1
 
 SIZE = 14, 7
 
@@ -240,26 +243,43 @@ def test_equal_series_of_an_autoregressive_model_have_other_paths():
     assert abs(np.corrcoef(drawn[0, :, 0], drawn[1, :, 0])[0, 1]) < 0.3
 
 
+def autoregressive_frame(coefficient, series=40, length=90, seed=0):
+    """Series whose value is a share of the one before it, plus noise."""
+    shocks = np.random.default_rng(seed).normal(size=(series, 50 + length))
+    values = scipy.signal.lfilter([1.0], [1.0, -coefficient], shocks)[:, 50:]
+    dates = pd.date_range("2024-01-01", periods=length)
+    wide = pd.DataFrame(values.T, dates).rename_axis("ds").reset_index()
+    return wide.melt("ds", var_name="unique_id", value_name="y").astype({"unique_id": str})
+
+
+def lag(drawn):
+    """Return the mean correlation of neighbouring steps of paths (series, paths, steps)."""
+    errors = drawn - drawn.mean(axis=1, keepdims=True)
+    both = (errors[..., 1:] * errors[..., :-1]).mean(axis=1)
+    return np.mean(both / errors[..., 1:].std(axis=1) / errors[..., :-1].std(axis=1))
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("patch_length", "length", "warned"),
-    [
-        (None, 6, 6),
-        pytest.param(None, 1, 0, marks=pytest.mark.slow),
-        pytest.param(3, 6, 3, marks=pytest.mark.slow),
-        pytest.param(1, 6, 0, marks=pytest.mark.slow),
-    ],
+    ("head", "coefficient", "expected"),
+    [("quantiles", 0.9, 0.83), ("normal", -0.6, -0.57), ("student_t", 0.0, 0.0)],
 )
-def test_independent_steps_of_a_patch_are_warned_of(patch_length, length, warned, recwarn):
-    sizes = {"d_model": 4, "num_heads": 1, "ff_dim": 4, "num_blocks": 1}
-    forecaster = Forecaster("decoder_transformer", 12, 6, patch_length=patch_length, **sizes)
-    forecaster.fit(FRAME, epochs=0).simulate(FRAME, num_paths=2, prediction_length=length)
-    found = [str(w.message) for w in recwarn if "drawn independently" in str(w.message)]
-    assert [message[: len("the 3")] for message in found] == [f"the {warned}"] * bool(warned)
+def test_steps_of_a_patch_are_joint(head, coefficient, expected):
+    sizes = {"d_model": 16, "num_heads": 2, "ff_dim": 16, "num_blocks": 1}
+    forecaster = Forecaster("decoder_transformer", 24, 12, head=head, **sizes)
+    frame = autoregressive_frame(coefficient)
+    forecaster.fit(frame, epochs=3, steps_per_epoch=60, validation_size=24, verbose=0)
+    assert lag(table(forecaster.simulate(frame), forecaster.alias)) == pytest.approx(
+        expected, abs=0.07
+    )
+    weight = patch_dependence_of(forecaster.fitted.model)
+    weight.assign(np.eye(12))
+    assert lag(table(forecaster.simulate(frame), forecaster.alias)) == pytest.approx(0, abs=0.07)
 
 
 @pytest.mark.slow
 def test_published_weights_and_ensembles():
-    published = kerastrans.from_pretrained("kerastrans_zero", 7, 56, verbose=False)
+    published = kerastrans.from_pretrained(ZERO_1, 7, 56, verbose=False)
     assert_marginals(
         published.simulate(FRAME, num_paths=400), published.predict(FRAME), "kerastrans_zero"
     )

@@ -127,7 +127,7 @@ def test_invalid_presets_are_refused_in_one_line(copied, tmp_path):
     with pytest.raises(ValueError, match="unknown preset 'patchtst_eth1_96': did you mean"):
         zoo.from_preset("patchtst_eth1_96")
     with pytest.raises(ValueError, match=r"is not a preset: load it with `kerastrans\.from_p"):
-        zoo.from_preset("fracast_0")
+        zoo.from_preset("kerastrans_zero_2")
     with pytest.raises(ValueError, match=r"has no card\.json"):
         zoo.from_preset(tmp_path)
     model = copied / "model.keras"

@@ -23,6 +23,7 @@ from kerastrans.models.pretrained.chronos import v2_network as chronos_2_network
 from kerastrans.models.pretrained.chronos import v2_port as chronos_2
 from kerastrans.models.pretrained.flowstate import port as flowstate
 from kerastrans.models.pretrained.keyed import KeyedLayers
+from kerastrans.models.pretrained.licences import card_of
 from kerastrans.utils.keras_internals import all_layers
 from tests.helpers.checkpoints import (
     CHRONOS_2,
@@ -34,6 +35,7 @@ from tests.helpers.checkpoints import (
     random_tensors,
     write,
 )
+from tests.helpers.weights import FRACAST_0, ZERO_1
 
 STEPS = 5
 BOLT = changed(CHRONOS_BOLT, num_layers=1)
@@ -297,7 +299,7 @@ def test_a_forecaster_with_a_future_covariate_predicts_wide_frames():
 def test_the_guide_runs(folder, tmp_path, monkeypatch):
     guide = (Path(__file__).parents[3] / "docs" / "pretrained.md").read_text()
     blocks = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)
-    assert len(blocks) == 7
+    assert len(blocks) == 6
     shutil.copytree(folder, tmp_path / "chronos-bolt-small")
     monkeypatch.chdir(tmp_path)
     names = {}
@@ -325,10 +327,10 @@ def test_invalid_arguments_of_from_pretrained_are_refused(folder, kwargs, messag
         kerastrans.from_pretrained(folder, STEPS, **kwargs)
 
 
-def test_published_weights_in_the_package_are_loaded_by_name(capsys):
+def test_published_weights_are_loaded_from_a_folder(capsys):
     frame = kerastrans.datasets.load("air_passengers")
-    forecaster = kerastrans.from_pretrained("fracast_0", 12)
-    assert "fracast_0: licence Apache-2.0; 85,001 parameters" in capsys.readouterr().out
+    forecaster = kerastrans.from_pretrained(FRACAST_0, 12)
+    assert "fracast_0: licence not published; 85,001 parameters" in capsys.readouterr().out
     assert forecaster.context_length == 2048  # as many steps as its package reads
     rows = forecaster.backtest(frame, windows=4)
     errors = (rows["fracast_0"] - rows["y"]).abs() / rows["y"]
@@ -402,7 +404,7 @@ def test_joint_columns_are_forecast_together(tmp_path, folder):
 
 
 def test_the_card_of_fracast_lists_its_training_data_sets():
-    card = kerastrans.from_pretrained("fracast_0", STEPS, verbose=False).card
+    card = card_of("ztxtech/fracast-0")
     assert {"m4_hourly", "epf_np", "hospital"} < set(card["seen"])
     assert "README.md" in card["seen_source"]
 
@@ -415,7 +417,7 @@ def test_short_series_are_computed_on_short_windows():
     dates = pd.date_range("2024-01-01", periods=300)
     frame = pd.DataFrame({"unique_id": np.repeat(names, lengths), "y": values})
     frame["ds"] = np.concatenate([dates[-length:] for length in lengths])
-    forecaster = kerastrans.from_pretrained("kerastrans_zero", 3, verbose=False)
+    forecaster = kerastrans.from_pretrained(ZERO_1, 3, verbose=False)
     rows = forecaster.predict(frame)
     assert rows["unique_id"].tolist() == list(np.repeat(names, 3))
     graphs = runtime_of(forecaster.model).graphs

@@ -143,7 +143,7 @@ def test_the_card_has_the_metadata_of_the_hub(preset):
 
 @pytest.mark.slow
 def test_a_card_of_published_weights_keeps_their_licence(tmp_path):
-    forecaster = kerastrans.from_pretrained("fracast_0", 6, 24, verbose=False)
+    forecaster = kerastrans.from_pretrained("kerastrans_zero_2", 6, 24, verbose=False)
     forecaster.save_to_preset(tmp_path / "preset")
     card = huggingface_hub.ModelCard.load(tmp_path / "preset" / "README.md").data
     assert card.license == forecaster.card["licence"].lower()

@@ -1,5 +1,7 @@
 """Combination of several trained forecasters."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -93,6 +95,45 @@ def test_a_combination_is_exported_as_one_file(points, tmp_path, runtime):
     found = run(tmp_path / f"exported{suffix}", history)["forecast"]
     expected = combined.predict(FRAME).query("unique_id == 's2'")["ensemble"]
     np.testing.assert_allclose(np.ravel(found), expected, rtol=1e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["nhits", "nlinear"])
+def test_an_ensemble_of_one_equals_it_where_covariates_are_missing_and_is_trained(name):
+    """ "s2" has 9 steps: those before it have no covariates either."""
+    frame = FRAME.assign(price=FRAME["price"].where(FRAME.index != len(FRAME) - 2))
+    static = pd.DataFrame({"unique_id": ["s0", "s1", "s2"], "size": [1.0, 2.0, np.nan]})
+    member = Forecaster(name, 12, 3, past=["price"])
+    member.fit(FRAME, static=static.fillna(3.0), epochs=1, verbose=0)
+    combined = kerastrans.combine([member], alias=name)
+    found, expected = (x.predict(frame, static=static) for x in (combined, member))
+    np.testing.assert_allclose(found[name], expected[name], rtol=1e-5)
+    combined.fit(FRAME, static=static, epochs=1, verbose=0)
+    assert np.isfinite(combined.history.history["loss"]).all()
+
+
+@pytest.mark.parametrize("fill", [None, "last", "zero"])
+def test_an_ensemble_of_one_ends_where_it_does(fill):
+    frame = FRAME.assign(y=FRAME["y"].where(FRAME.index < len(FRAME) - 2))
+    member = trained(context_length=6, head="point", fill=fill)
+    combined = kerastrans.combine([member], alias="nlinear")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found, expected = (x.predict(frame)["nlinear"] for x in (combined, member))
+    told = ["1 of 3 series end with missing values" in str(x.message) for x in caught]
+    assert told == ([] if fill == "zero" else [True, True])
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+@pytest.mark.slow
+def test_members_that_read_missing_covariates_apart_are_combined():
+    frame = FRAME.assign(price=FRAME["price"].where(FRAME.index % 5 > 0))
+    members = [trained(x, context_length=12, past=["price"]) for x in ("nhits", "tft")]
+    combined = kerastrans.combine(members, "mean")
+    separate = [x.predict(frame)[x.alias] for x in members]
+    np.testing.assert_allclose(
+        combined.predict(frame)["ensemble"], np.mean(separate, axis=0), rtol=1e-4
+    )
 
 
 @pytest.mark.slow

@@ -206,8 +206,69 @@ def test_an_interrupted_selection_resumes(two, tmp_path, monkeypatch):
     pd.testing.assert_frame_equal(resumed.predict(frame), whole.predict(frame), rtol=1e-5)
     with pytest.raises(ValueError, match="holds a selection with other prediction_length, seed"):
         kerastrans.select(frame, HORIZON + 1, **options, seed=4)
-    with pytest.raises(ValueError, match="holds a selection with other freq, data: give"):
+    with pytest.raises(ValueError, match="holds a selection with other frame, freq: give"):
         kerastrans.select(frame[frame["ds"].dt.dayofweek < 5], HORIZON, **options)
+
+
+KINDS = pd.DataFrame({"unique_id": ["a", "b"], "kind": ["x", "y"]})
+
+
+@pytest.mark.parametrize(
+    ("change", "names"),
+    [
+        ({"static": KINDS.assign(kind=["y", "x"])}, "static"),
+        ({"static": None}, "static"),
+        ({"frame": weekly().rename(columns={"y": "price", "price": "y"})}, "frame"),
+        ({"frame": weekly().assign(y=lambda x: x["y"] * 1000)}, "frame"),
+        ({"future": ["price"], "past": ()}, "future, past"),
+        ({"time_limit": 3600}, "time_limit"),
+    ],
+)
+def test_a_folder_of_another_selection_is_refused(change, names, tmp_path, monkeypatch):
+    def interrupted(*args):
+        raise RuntimeError("interrupted")
+
+    monkeypatch.setattr(search, "_run_candidates", interrupted)
+    options = {"frame": weekly(), "prediction_length": HORIZON, "past": ["price"], "static": KINDS}
+    options |= {"time_limit": 20, "folder": tmp_path / "store"}
+    for limit in (20, 20.0):
+        with pytest.raises(RuntimeError, match="interrupted"):
+            kerastrans.select(**options | {"time_limit": limit})
+    message = f"holds a selection with other {names}: give another folder, or delete this one"
+    with pytest.raises(ValueError, match=message):
+        kerastrans.select(**options | change)
+
+
+def test_two_processes_share_the_candidates_of_a_folder(tmp_path, monkeypatch):
+    make, new_file = candidates.CandidateStore, candidates.new_file
+    frame = weekly(20).drop(columns="price")
+    mine, theirs = (
+        kerastrans.Forecaster("last_value", 1, HORIZON, alias=alias).fit(frame)
+        for alias in ("mine", "theirs")
+    )
+
+    def train():  # and the other process is faster
+        make(tmp_path / "store", {"seed": 0}).get(0, lambda: theirs)
+        return mine
+
+    store = make(tmp_path / "store", {"seed": 0})
+    assert store.get(0, train).alias == "theirs"
+    assert store.get(1, lambda: mine) is mine
+    assert sorted(x.name for x in (tmp_path / "store").iterdir()) == ["0", "1", "selection.json"]
+
+    def late(path):  # both begin at once
+        monkeypatch.setattr(candidates, "new_file", new_file)
+        make(tmp_path / "late", {"seed": 0})
+        return new_file(path)
+
+    for seed in (0, 1):
+        monkeypatch.setattr(candidates, "new_file", late)
+        if seed:
+            (tmp_path / "late" / "selection.json").unlink()
+            with pytest.raises(ValueError, match="holds a selection with other seed"):
+                make(tmp_path / "late", {"seed": seed})
+        else:
+            assert not make(tmp_path / "late", {"seed": seed}).has(0)
 
 
 @pytest.mark.slow

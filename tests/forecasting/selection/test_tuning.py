@@ -1,9 +1,17 @@
+import keras
 import numpy as np
 import optuna
+import pandas as pd
 import pytest
 
 from kerastrans import tuning, zoo
+from kerastrans.data import WindowScaler
+from kerastrans.heads import QuantileHead
 from tests.helpers.frames import series
+
+NAMES = [f"s{i:03d}" for i in range(100)]
+STATIC = pd.DataFrame({"unique_id": NAMES, "size": np.arange(100.0)})
+LONG = STATIC.rename(columns={"size": "y"}).assign(ds="2024-01-01", price=1.0, promo=2.0)
 
 
 @pytest.fixture(autouse=True)
@@ -65,7 +73,7 @@ def test_invalid_arguments_are_refused_before_the_first_trial():
 def test_a_missing_optuna_is_reported_with_its_extra(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "optuna", None)
     with pytest.raises(
-        ImportError, match=r'tune requires an optional package: pip install "kerastrans\[tune\]"'
+        ImportError, match=r'tune requires an optional package: pip install "\.\[tune\]"'
     ):
         tuning.tune("nlinear", series("a", 60), 14, 7, validation_size=7)
 
@@ -104,6 +112,44 @@ def test_a_stored_search_continues_with_the_same_settings_only(tmp_path):
             tuning.tune("nlinear", frame, 14, 7, **(options | change))
     with pytest.raises(ValueError, match="a search with another frame"):
         tuning.tune("nlinear", frame.assign(y=frame["y"] * 1000), 14, 7, **options)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "other"),
+    [
+        ("static", STATIC, STATIC.assign(size=STATIC["size"].where(STATIC.index != 50, -1))),
+        ("frame", LONG, LONG.rename(columns={"price": "promo", "promo": "price"})),
+        ("frame", LONG, LONG.rename(columns={"price": "y", "y": "price"})),
+        ("frame", LONG, LONG.assign(y=LONG["y"] * 100)),
+        ("head", QuantileHead([0.1, 0.5, 0.9]), QuantileHead([0.05, 0.5, 0.95])),
+        ("scaler", WindowScaler("mase", season=7), WindowScaler("mase", season=12)),
+        ("loss", keras.losses.Huber(delta=1.0), keras.losses.Huber(delta=50.0)),
+    ],
+)
+def test_a_stored_search_of_other_data_or_options_is_refused(name, value, other):
+    study = optuna.create_study()
+    settings = {"frame": LONG, "static": STATIC, "head": "normal"}
+
+    def check(**changes):
+        found = settings | changes
+        tuning._check_continued(study, found.pop("frame"), found)
+
+    check(**{name: value})
+    check(**{name: value})
+    with pytest.raises(ValueError, match=f"a search with another {name}: give another storage"):
+        check(**{name: other})
+
+
+def test_a_rewritten_folder_of_a_stored_search_is_refused(tmp_path):
+    pytest.importorskip("pyarrow")
+    study, source = optuna.create_study(), tmp_path / "series"
+    source.mkdir()
+    LONG.to_parquet(source / "part-0.parquet")
+    for path in (source, str(source)):
+        tuning._check_continued(study, path, {})
+    LONG.assign(y=LONG["y"] * 100).to_parquet(source / "part-0.parquet")
+    with pytest.raises(ValueError, match="a search with another frame"):
+        tuning._check_continued(study, str(source), {})
 
 
 @pytest.mark.slow

@@ -10,7 +10,9 @@ import pytest
 from kerastrans import Forecaster
 from kerastrans.data.batches import make_batches
 from kerastrans.forecasting.training.checkpoint import FILE
+from kerastrans.heads import QuantileHead
 from tests.conftest import assert_same_numbers
+from tests.helpers.frames import series, statics
 
 TIMES = pd.date_range("2024-01-01", periods=90, freq="h")
 NOISE = np.random.default_rng(0).standard_normal(90)
@@ -37,8 +39,9 @@ class Interrupted(keras.callbacks.Callback):
 
 
 def forecaster(**kwargs):
-    """PatchTST with dropout, whose random seeds have to go on too."""
-    options = {"head": "point", "dropout": 0.2, **SMALL, **kwargs}
+    """PatchTST with dropout, whose random seeds go on too, and a new optimizer, "adam_1" ..."""
+    options = {"head": "point", "dropout": 0.2, "optimizer": keras.optimizers.Adam(), **SMALL}
+    options |= kwargs
     return Forecaster("patchtst", 24, 6, **options)
 
 
@@ -63,7 +66,9 @@ def test_a_resumed_training_equals_the_uninterrupted_one(uninterrupted, epoch, b
     with pytest.raises(KeyboardInterrupt):
         one.fit(FRAME, checkpoint=tmp_path, callbacks=[Interrupted(epoch, batch)], **FIT)
     assert (tmp_path / FILE).exists() is (epoch > 0)
-    resumed = forecaster().fit(FRAME, checkpoint=tmp_path, **FIT)
+    # A time limit, which the given epochs replace, and what is kept are no part of the training.
+    ends = {"time_limit": 60, "restore_published": False}
+    resumed = forecaster().fit(FRAME, checkpoint=tmp_path, **ends, **FIT)
     assert_same(uninterrupted, resumed)
     assert [path.name for path in tmp_path.iterdir()] == [FILE]
 
@@ -105,9 +110,38 @@ def test_what_differs_is_named(tmp_path):
         forecaster(dropout=0.1).fit(FRAME, checkpoint=tmp_path, **FIT | {"batch_size": 8})
     with pytest.raises(ValueError, match=r": data differs from the interrupted one's"):
         forecaster().fit(FRAME + 1, checkpoint=tmp_path, **FIT | {"epochs": 1})
+    for change, name in (
+        ({"optimizer": keras.optimizers.Adam(0.1)}, "optimizer"),
+        ({"head": QuantileHead([0.1, 0.5, 0.9])}, "head, weights at the start"),
+        ({"stride": 2}, "stride, weights at the start"),
+    ):
+        with pytest.raises(ValueError, match=f": {name} differ"):
+            forecaster(**change).fit(FRAME, checkpoint=tmp_path, **FIT | {"epochs": 1})
     later = FRAME.set_axis(FRAME.index + pd.Timedelta(days=3))
     with pytest.raises(ValueError, match=r": data differs from the interrupted one's"):
         forecaster().fit(later, checkpoint=tmp_path, **FIT | {"epochs": 1})
+
+
+@pytest.mark.slow
+def test_other_data_of_the_same_shape_are_noticed(tmp_path):
+    frame, static = pd.concat([series(x, 60) for x in "abc"]), statics()
+    tide = {"head": "point", "hidden_dim": 8, "past": ["price"], "future": ["weather"]}
+
+    def fit(frame, static):
+        options = {"epochs": 1, "verbose": 0, "checkpoint": tmp_path, "static": static}
+        Forecaster("tide", 14, 7, **tide).fit(frame, **options)
+
+    fit(frame, static)
+    fit(frame, static)
+    for other in (
+        (frame, static.assign(kind=["x", "y", "y"])),
+        (frame, static.replace({"x": "w"})),
+        (frame, static.rename(columns={"kind": "type"})),
+        (frame.assign(y=frame["price"], price=frame["y"]), static),
+        (frame.replace({"weather": {"rain": "snow"}}), static),
+    ):
+        with pytest.raises(ValueError, match=": data differs from the interrupted one's"):
+            fit(*other)
 
 
 @pytest.mark.slow

@@ -47,6 +47,29 @@ def test_the_hold_out_set_counts_steps_of_valid_series():
     assert TrainingData.read(config(), frame, freq="D", validation_size=4).held_out == HeldOut(4)
 
 
+@pytest.mark.parametrize("folder", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_the_order_of_rows_series_and_files_changes_no_training(folder, tmp_path):
+    frame = long_frame([30, 25, 20]).assign(price=lambda x: np.sin(x.index))
+    static = pd.DataFrame({"unique_id": ["s2", "s0", "s1"], "size": [2.0, 0.5, 1.0]})
+    found = []
+    for number, rows in enumerate((frame, frame.sample(frac=1, random_state=1))):
+        source = rows
+        if folder:
+            pytest.importorskip("pyarrow")
+            source = tmp_path / str(number)
+            source.mkdir()
+            for name in rows["unique_id"].unique():  # written in another order
+                part = rows[rows["unique_id"].isin([name])]
+                part.to_parquet(source / f"{name}.parquet", index=False)
+        model = Forecaster("nlinear", 6, 3, head="point", past=["price"])
+        fitted = model.fit(source, static=static, epochs=1, verbose=0)
+        assert list(fitted.predict(rows, static=static)["unique_id"].unique()) == list(
+            rows["unique_id"].unique()
+        )
+        found.append(fitted.predict(frame, static=static)["nlinear"])
+    np.testing.assert_array_equal(*found)
+
+
 def test_channels_that_are_forecast_one_by_one_are_held_out_as_series():
     """64 forecasts in all: 32 of each of two channels."""
     dates = pd.date_range("2024-01-01", periods=2000, freq="h")

@@ -7,6 +7,7 @@ import pytest
 
 from kerastrans import Forecaster
 from kerastrans.data.panel import read_panel
+from kerastrans.data.time.seasons import Seasons
 from kerastrans.forecasting.training import defaults
 from kerastrans.forecasting.training.early_stopping import DECAY, EarlyStopping
 
@@ -101,6 +102,7 @@ def test_a_chosen_context_is_kept_in_the_file_and_by_a_further_fit(tmp_path):
     forecaster.save(tmp_path / "saved")
     loaded = Forecaster.load(tmp_path / "saved")
     assert loaded.context_length == context
+    assert loaded.fitted.seasons == Seasons(7, (365,), (7,))
     pd.testing.assert_frame_equal(loaded.predict(frame), forecaster.predict(frame))
     forecaster.fit(wave(40), epochs=1, verbose=0)
     assert forecaster.context_length == context
@@ -123,7 +125,8 @@ def test_a_failed_fit_chooses_no_context():
 @pytest.mark.slow
 def test_training_ends_where_the_held_out_steps_stop_improving(monkeypatch):
     monkeypatch.setattr(
-        "kerastrans.forecasting.training.fit.finish", lambda windows, *_: (windows, None, 9.0)
+        "kerastrans.forecasting.training.fit.finish",
+        lambda errors, windows, *_: (windows, None, 9.0),
     )
     frame = wave(400)
     forecaster = Forecaster("nlinear", 14, 7).fit(frame[:300], verbose=0)
@@ -225,13 +228,13 @@ def test_the_model_is_chosen_by_the_length_and_the_calendar_by_the_frequency(
     freq, length, name, calendar
 ):
     panel = read_panel(wave(length, freq=freq))
-    found = defaults.resolve_config(Forecaster(prediction_length=4).config, panel, 4)
+    found = defaults.resolve_config(Forecaster(prediction_length=4).config, panel, 4, Seasons())
     assert (found.model, found.calendar) == (name, calendar)
 
 
 def test_long_series_with_future_covariates_get_the_decoder_only_transformer():
     config = Forecaster(prediction_length=4, future=["load"]).config
-    found = defaults.resolve_config(config, read_panel(wave(2500, freq="h")), 4)
+    found = defaults.resolve_config(config, read_panel(wave(2500, freq="h")), 4, Seasons())
     assert (found.model, found.calendar) == ("decoder_transformer", None)
     assert found.hyperparameters == {"d_model": 128, "ff_dim": 256}
 

@@ -14,6 +14,7 @@ from kerastrans.forecasting.training import extra_steps
 from kerastrans.forecasting.training.defaults import held_out_steps
 from kerastrans.forecasting.training.loop import DivergedError
 from kerastrans.forecasting.training.spread import mean_distance
+from tests.helpers.weights import ZERO_1
 
 SIZE = 12, 6
 END = 36  # a tenth of the series, of whole forecasts
@@ -172,7 +173,7 @@ def test_an_interruption_of_the_last_steps_is_resumed(frame, tmp_path, monkeypat
 @pytest.mark.slow
 def test_published_weights_keep_it_out_and_adapters_have_the_spread_that_was_measured(frame):
     options = {"trainable": "lora", "verbose": False}
-    forecaster = kerastrans.from_pretrained("kerastrans_zero", SIZE[1], **options)
+    forecaster = kerastrans.from_pretrained(ZERO_1, SIZE[1], **options)
     forecaster.fit(frame, verbose=0)
     assert forecaster.fitted.trained == {"s": number_of_last(forecaster, frame) - END}
     assert heads.of(forecaster.model).spread != 1

@@ -1,13 +1,21 @@
 """What `auto` does where series are too short to train on, or the training is of no use."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from kerastrans import Forecaster, from_pretrained
-from kerastrans.forecasting.training import fallback
+from kerastrans.forecasting.training import fallback, loop, time_limit
+from kerastrans.forecasting.training.comparison import (
+    AVERAGE,
+    PUBLISHED,
+    TRAINED,
+    Comparison,
+    reason_not_to_train,
+)
 from kerastrans.forecasting.training.data import TrainingData
-from kerastrans.forecasting.training.guard import Guard
 
 
 def published(**options):
@@ -24,6 +32,26 @@ def hourly(num_series=1, rows=60, seed=0):
         pd.DataFrame({"unique_id": f"s{i}", "ds": times, "y": wave + rng.normal(0, 0.1, rows)})
         for i in range(num_series)
     )
+
+
+@pytest.fixture
+def two_steps(monkeypatch):
+    """A training is two steps."""
+    monkeypatch.setattr(loop, "MAX_EPOCHS", 1)
+    monkeypatch.setattr(loop, "MAX_STEPS_PER_EPOCH", 2)
+
+
+@pytest.fixture
+def decided(monkeypatch, two_steps):
+    """A list of what comparisons decide, the first one first."""
+    kept, decide = [], Comparison.decide
+
+    def decided(comparison, *args):
+        verdict = decide(comparison, *args)
+        return replace(verdict, kept=kept.pop(0)) if kept else verdict
+
+    monkeypatch.setattr(Comparison, "decide", decided)
+    return kept
 
 
 @pytest.fixture(scope="module")
@@ -107,17 +135,21 @@ def test_a_series_that_has_grown_is_trained_on(fitted):
 
 @pytest.mark.slow
 @pytest.mark.exhaustive
-def test_a_model_that_published_weights_beat_is_not_used(capsys, tmp_path):
+def test_a_model_that_published_weights_beat_is_not_used(capsys, tmp_path, two_steps):
     frame = hourly(rows=700)
     forecaster = Forecaster(prediction_length=6, calendar=False, bounds=(0, None), alias="f")
-    forecaster.fit(frame, time_limit=1e-6, verbose=2)  # one step
+    forecaster.fit(frame, verbose=2)
     verdict = forecaster.fine_tuning
     assert verdict["kept"] == "published"
     assert verdict["loss_change"] > verdict["standard_error"] > 0
     assert verdict["windows"] == 61  # in the last 66 rows
     line = capsys.readouterr().out.splitlines()[-1]
     assert line.startswith("auto: kerastrans_zero_2, published weights without training: on 61")
-    assert f"tide differs from theirs by {100 * verdict['loss_change']:+.1f} +- " in line
+    assert (
+        f"tide differs from that of kerastrans_zero_2 by {100 * verdict['loss_change']:+.1f} +- "
+        in line
+    )
+    assert verdict["loss_change"] > verdict["average_change"] > 0
     untrained = published(bounds=(0, None), alias="f")
     rows = forecaster.predict(frame)
     pd.testing.assert_frame_equal(rows, untrained.predict(frame))
@@ -130,16 +162,86 @@ def test_a_model_that_published_weights_beat_is_not_used(capsys, tmp_path):
     assert loaded.clone().config.model == "auto"
 
 
+@pytest.mark.parametrize(
+    ("trained", "average", "of_ends", "kept"),
+    [
+        (1.2, 1.01, True, PUBLISHED),
+        (1.2, 0.99, True, AVERAGE),
+        (0.82, 0.9, True, AVERAGE),  # better by less than the standard error, 10 %
+        (0.79, 0.9, True, TRAINED),
+        (0.79, 0.9, False, AVERAGE),  # whole series were held out
+        (0.6, 1.01, True, TRAINED),
+    ],
+)
+def test_the_loss_of_held_out_windows_decides(monkeypatch, trained, average, of_ends, kept):
+    class Forecasts:
+        targets = parameters = np.zeros((4, 1, 1))
+        windows = type("Windows", (), {"series": np.arange(4), "cuts": np.arange(4)})
+
+    compared = Comparison.__new__(Comparison)
+    compared.held_out, compared.published = Forecasts.windows, np.zeros((4, 1, 1, 1))
+    compared.averages, compared.is_of_ends = True, of_ends
+    compared.clusters = [np.array([0, 0, 1, 1])]  # two series
+    noise = np.array([0.9, 0.9, 1.1, 1.1])
+    losses = [np.ones(4), trained + average * (noise - 1), average * np.ones(4)]
+    monkeypatch.setattr(compared, "_quantiles", lambda *_: np.zeros((4, 1, 1, 1)), raising=False)
+    monkeypatch.setattr(compared, "_losses", lambda *_: losses.pop(0), raising=False)
+    verdict = compared.decide(None, Forecasts)
+    assert verdict.kept == kept
+    assert verdict.loss_change == pytest.approx(trained - 1)
+    assert verdict.average_change == pytest.approx(average - 1)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(("below", "kept"), [(0.11, "trained"), (0.09, "published")])
-def test_training_has_to_be_better_by_a_standard_error(monkeypatch, below, kept):
-    # Two series with as many windows: the standard error is 0.1.
-    monkeypatch.setattr(Guard, "_losses", lambda guard, state: losses.pop(0))
+def test_the_average_is_that_of_both_forecasts_and_is_saved(decided, tmp_path, capsys):
     frame = hourly(2, rows=700)
-    losses = [np.ones(122), np.repeat([0.9, 1.1], 61) - below]
-    forecaster = Forecaster(prediction_length=6, calendar=False)
-    forecaster.fit(frame, time_limit=1e-6, verbose=0)
+    decided += [AVERAGE]
+    forecaster = Forecaster(prediction_length=6).fit(frame)
+    assert "auto: the average of tide and kerastrans_zero_2: on " in capsys.readouterr().out
+    decided += [TRAINED]
+    trained = Forecaster(prediction_length=6, alias="f").fit(frame, verbose=0)
+    mean, rows = forecaster.predict(frame), trained.predict(frame)
+    expected = (rows["f"] + published(alias="f").predict(frame)["f"]) / 2
+    np.testing.assert_allclose(mean["tide_kerastrans_zero_2"], expected, rtol=1e-4)
+    assert forecaster.fitted.trained == trained.fitted.trained
+    forecaster.save(tmp_path / "saved")
+    loaded = Forecaster.load(tmp_path / "saved")
+    pd.testing.assert_frame_equal(loaded.predict(frame), mean)
+    assert loaded.clone().config.model == "auto"
+    loaded.fit(frame, epochs=1, verbose=0)  # trains both
+    assert loaded.alias == forecaster.alias
+
+
+@pytest.mark.slow
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("kept", [PUBLISHED, AVERAGE, TRAINED])
+def test_decoders_and_wide_frames_are_compared_too(kept, decided):
+    decided += [kept, kept]
+    wide = hourly(2, rows=700).pivot_table(index="ds", columns="unique_id", values="y")
+    options = {"prediction_length": 6, "alias": "f"}
+    forecaster = Forecaster(**options).fit(wide, verbose=0)
     assert forecaster.fine_tuning["kept"] == kept
+    assert len(forecaster.predict(wide)) == 12
+    frame = hourly(rows=2300).assign(load=lambda x: np.arange(len(x)) % 7.0)
+    known, ahead = frame[:-6], frame[-6:].drop(columns="y")
+    forecaster = Forecaster(future=["load"], **options).fit(known, verbose=0)
+    assert (forecaster.fine_tuning["kept"], forecaster.card is None) == (kept, kept != PUBLISHED)
+    assert np.isfinite(forecaster.predict(known, future=ahead)["f"]).all()
+
+
+def test_a_limit_too_short_for_a_step_trains_nothing(monkeypatch, capsys):
+    monkeypatch.setattr(time_limit.TimeLimit, "left", -5.0)
+    with pytest.warns(time_limit.TimeLimitWarning, match="time_limit=1 was exceeded by 5 s"):
+        forecaster = Forecaster(prediction_length=6).fit(hourly(rows=700), time_limit=1)
+    (line,) = capsys.readouterr().out.splitlines()
+    assert "published weights without training: time_limit=1 leaves 0 s, and compiling" in line
+    assert (forecaster.alias, forecaster.history) == ("kerastrans_zero_2", None)
+
+
+def test_a_panel_of_constants_is_not_trained_on(capsys):
+    forecaster = Forecaster(prediction_length=6).fit(hourly(rows=700).assign(y=3.0))
+    assert "without training: the series are constant." in capsys.readouterr().out
+    assert forecaster.predict(hourly(rows=700).assign(y=3.0)).shape == (6, 7)
 
 
 @pytest.mark.parametrize(
@@ -184,7 +286,7 @@ def test_covariates_need_no_training(kind):
 def is_needed(frame, static=None, **options):
     config = Forecaster(prediction_length=6, **options).config
     data = TrainingData.read(config, frame, static=static)
-    return fallback.is_possible(config, data) and fallback.is_needed(config, data)
+    return fallback.may_replace(config, data) and reason_not_to_train(data) is not None
 
 
 @pytest.mark.slow
@@ -211,27 +313,10 @@ def test_a_backtest_keeps_what_the_first_origin_has_chosen():
 
 @pytest.mark.slow
 @pytest.mark.exhaustive
-def test_a_backtest_trains_at_all_origins_if_it_has_trained_at_the_first(monkeypatch):
-    verdicts, check = [], Guard.check
-
-    def keep_the_first(guard, history):
-        verdicts.append(guard)
-        return {} if len(verdicts) == 1 else check(guard, history)
-
-    monkeypatch.setattr(Guard, "check", keep_the_first)
+def test_a_backtest_trains_at_all_origins_if_it_has_trained_at_the_first(decided):
+    decided += [TRAINED]
     forecaster = Forecaster(prediction_length=6, calendar=False, alias="f")
-    options = {"windows": 3, "refit": True, "time_limit": 1e-6, "verbose": 0}
+    options = {"windows": 3, "refit": True, "verbose": 0}
     rows = forecaster.backtest(hourly(rows=712), **options)
     assert len(rows) == 18
     assert np.isfinite(rows["f"]).all()
-    assert len(verdicts) == 1
-
-
-def test_models_that_decode_have_no_rival_whatever_their_alias():
-    config = Forecaster(prediction_length=6, alias="f").config
-    data = TrainingData.read(config, hourly(rows=700))
-    deepar = Forecaster("deepar", 12, 6).fit(hourly(), epochs=0, verbose=0).model
-    assert fallback.rival_state(config, data, deepar) is None
-    wide = hourly(2, rows=700).pivot_table(index="ds", columns="unique_id", values="y")
-    nlinear = Forecaster("nlinear", 12, 6).fit(wide, epochs=0, verbose=0).model
-    assert fallback.rival_state(config, TrainingData.read(config, wide), nlinear) is None

@@ -1,6 +1,7 @@
 """Patches of the decoder's input, beside earlier values."""
 
 import numpy as np
+import pytest
 
 from kerastrans.layers import LaggedPatches, UnfoldPatches
 from tests.conftest import to_numpy
@@ -44,3 +45,15 @@ def test_unfolded_patches_are_in_their_places():
         np.testing.assert_array_equal(y[window, step, channel], expected)
     z = to_numpy(UnfoldPatches(PATCH, 2, squeeze=True)(x[..., :PATCH], y[..., 0]))
     np.testing.assert_array_equal(z[1, :4, 0], x[2, 0, :PATCH])
+
+
+@pytest.mark.parametrize(("patch_length", "squeeze"), [(4, False), (4, True), (1, False)])
+def test_only_patches_of_a_distribution_have_a_dependence(patch_length, squeeze):
+    layer = UnfoldPatches(patch_length, 2, squeeze)
+    size = 1 if squeeze else 3
+    layer(np.ones((4, 3, patch_length * size), "float32"), np.ones((2, 3 * patch_length, 2)))
+    if patch_length == 1 or squeeze:
+        assert layer.dependence is None
+    else:
+        np.testing.assert_array_equal(layer.dependence, np.eye(4))
+        assert not layer.trainable_weights

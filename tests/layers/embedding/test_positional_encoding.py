@@ -42,7 +42,7 @@ def test_offset_selects_rows_of_the_complete_encoding(layer):
     x = np.random.default_rng(0).standard_normal((2, 20, 5), "float32")
     whole = to_numpy(layer(x))
     np.testing.assert_allclose(to_numpy(layer(x[:, 7:9], offset=7)), whole[:, 7:9], atol=1e-6)
-    step = layer.decode(x[:, 7:8], index=ops.convert_to_tensor(7))
+    step = layer.decode(x[:, 7:8], positions=ops.convert_to_tensor([7]))
     np.testing.assert_allclose(to_numpy(step), whole[:, 7:8], atol=1e-6)
 
 

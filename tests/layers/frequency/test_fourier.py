@@ -34,7 +34,7 @@ def test_cross_attention_uses_a_function_of_complex_scores(scale, factor, activa
     memory = random.standard_normal((2, 8, 3)).astype("float32")
     outputs = to_numpy(layer(x, memory))
     q = np.fft.rfft(x @ to_numpy(layer.query_dense.kernel), axis=1)[:, layer.frequencies]
-    k = np.fft.rfft(memory @ to_numpy(layer.key_dense.kernel), axis=1)[:, layer.memory_frequencies]
+    k = np.fft.rfft(memory @ to_numpy(layer.key_dense.kernel), axis=1)[:, layer.value_frequencies]
     scores = np.einsum("bqd,bkd->bqk", q, k)
     if activation == "tanh":
         scores = np.tanh(scores)
@@ -54,11 +54,11 @@ def test_cross_attention_uses_different_frequencies_for_memory_and_query():
     keras.utils.set_random_seed(0)
     layer = FourierCrossAttention(2, 6, modes=8)
     layer.build((None, 64, 5), (None, 64, 5))
-    assert list(layer.frequencies) != list(layer.memory_frequencies)
+    assert list(layer.frequencies) != list(layer.value_frequencies)
     again = FourierCrossAttention.from_config(layer.get_config())
     again.build((None, 64, 5), (None, 64, 5))
     np.testing.assert_array_equal(again.frequencies, layer.frequencies)
-    np.testing.assert_array_equal(again.memory_frequencies, layer.memory_frequencies)
+    np.testing.assert_array_equal(again.value_frequencies, layer.value_frequencies)
     assert again.scale == layer.scale == 1 / 36
 
 
@@ -66,7 +66,7 @@ def test_the_lowest_frequencies_are_kept_on_request():
     layer = FourierCrossAttention(2, 6, modes=4, mode_selection="low")
     layer(np.zeros((1, 64, 6)), np.zeros((1, 6, 6)))
     assert list(layer.frequencies) == [0, 1, 2, 3]
-    assert list(layer.memory_frequencies) == [0, 1, 2]
+    assert list(layer.value_frequencies) == [0, 1, 2]
 
 
 def test_num_heads_that_does_not_divide_the_width_is_refused():
@@ -104,7 +104,7 @@ def test_seed_determines_the_frequencies_and_saved_models_keep_them(tmp_path):
     blocks = [x for x in loaded.layers if isinstance(x, FourierBlock)]
     assert [list(x.frequencies) for x in blocks] == kept
     (loaded_cross,) = [x for x in loaded.layers if isinstance(x, FourierCrossAttention)]
-    np.testing.assert_array_equal(loaded_cross.memory_frequencies, cross.memory_frequencies)
+    np.testing.assert_array_equal(loaded_cross.value_frequencies, cross.value_frequencies)
     inputs = np.ones((1, 32, 1)) * np.arange(32)[:, None]
     np.testing.assert_allclose(loaded.predict(inputs, verbose=0), values, atol=1e-6)
 

@@ -1,3 +1,6 @@
+import ast
+from pathlib import Path
+
 import keras
 import numpy as np
 import pytest
@@ -10,7 +13,9 @@ from kerastrans.layers import (
     TransformerDecoder,
     TransformerEncoder,
 )
+from kerastrans.layers.transformer import blocks
 from tests.conftest import to_numpy
+from tools.checks.size import lines_of_code
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.standard_normal((2, 5, 6), "float32")
@@ -158,9 +163,17 @@ def test_one_feature_is_refused_in_a_new_block_but_not_in_a_file(kind, tmp_path,
     with pytest.raises(ValueError, match=message):
         kind(**sizes)(inputs)
     with monkeypatch.context() as context:
-        context.setattr("kerastrans.layers.transformer.encoder.check_width", lambda shape: None)
+        context.setattr(
+            "kerastrans.layers.transformer.block_layers.check_width", lambda shape: None
+        )
         model = keras.Model(inputs, kind(**sizes)(inputs))
     model.save(tmp_path / "model.keras")
     loaded = keras.models.load_model(tmp_path / "model.keras")
     x = RANDOM.standard_normal((2, 5, 1), "float32")
     np.testing.assert_array_equal(to_numpy(loaded(x)), to_numpy(model(x)))
+
+
+def test_the_figure_is_read_in_one_file():
+    source = Path(blocks.__file__).read_text("utf-8")
+    assert lines_of_code(source) <= 150
+    assert not any(isinstance(x, ast.Lambda) for x in ast.walk(ast.parse(source)))

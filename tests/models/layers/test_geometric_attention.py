@@ -22,13 +22,13 @@ def scores_of(query, key, share):
 def test_scores_mix_the_inner_product_and_the_area(share):
     scores = scores_of(QUERY, KEY, share)
     weights = np.exp(scores) / np.exp(scores).sum(axis=-1, keepdims=True)
-    found = to_numpy(GeometricAttention(wedge_share=share)(QUERY, KEY, VALUE))
+    found = to_numpy(GeometricAttention(wedge_share=share)(QUERY, VALUE, KEY))
     np.testing.assert_allclose(found, weights @ VALUE, rtol=1e-4, atol=1e-5)
 
 
 def test_the_area_is_the_length_of_the_cross_product():
     layer = GeometricAttention(wedge_share=1.0, penalty=1.0)
-    layer(QUERY, KEY, VALUE, training=True)
+    layer(QUERY, VALUE, KEY, training=True)
     areas = np.linalg.norm(np.cross(QUERY[..., :, None, :], KEY[..., None, :, :]), axis=-1)
     np.testing.assert_allclose(to_numpy(layer.losses[0]), areas.mean() / np.sqrt(3), rtol=1e-5)
 
@@ -36,7 +36,7 @@ def test_the_area_is_the_length_of_the_cross_product():
 def test_single_features_are_parallel():
     # Their areas are 0: all keys have the same weight.
     found = to_numpy(
-        GeometricAttention(wedge_share=1.0)(*(x[..., :1] for x in (QUERY, KEY, VALUE)))
+        GeometricAttention(wedge_share=1.0)(*(x[..., :1] for x in (QUERY, VALUE, KEY)))
     )
     mean = VALUE[..., :1].mean(axis=2, keepdims=True)
     np.testing.assert_allclose(found, np.broadcast_to(mean, found.shape), rtol=1e-5)
@@ -44,13 +44,13 @@ def test_single_features_are_parallel():
 
 def test_the_penalty_is_the_mean_absolute_score_in_training():
     layer = GeometricAttention(wedge_share=0.3, penalty=0.5)
-    layer(QUERY, KEY, VALUE, training=True)
+    layer(QUERY, VALUE, KEY, training=True)
     expected = 0.5 * np.abs(scores_of(QUERY, KEY, 0.3)).mean()
     np.testing.assert_allclose(to_numpy(layer.losses[0]), expected, rtol=1e-5)
-    layer(QUERY, KEY, VALUE)
+    layer(QUERY, VALUE, KEY)
     assert not layer.losses
     layer = GeometricAttention(wedge_share=0.3)
-    layer(QUERY, KEY, VALUE, training=True)
+    layer(QUERY, VALUE, KEY, training=True)
     assert not layer.losses
 
 

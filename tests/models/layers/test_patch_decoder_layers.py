@@ -73,7 +73,7 @@ def test_short_sequence_uses_the_last_positions():
     with pytest.raises(ValueError, match="max_len=5"):
         layer(np.zeros((1, 6, 2), "float32"))
     with pytest.raises(ValueError, match="step by step"):
-        layer.decode(np.zeros((1, 1, 2), "float32"), index=0)
+        layer.decode(np.zeros((1, 1, 2), "float32"), positions=np.zeros(1, int))
 
 
 def test_steps_before_a_series_are_not_counted_as_missing():

@@ -36,10 +36,11 @@ def test_step_by_step_decoding_equals_the_teacher_forced_model(num_layers):
     whole = to_numpy(model([*inputs, forced]))
     decoder = cached_decoder(model)
     known = decoder._encode([ops.convert_to_tensor(x) for x in inputs])
+    context = {"encoded": known, "shared": {}, "starts": None}
     caches = decoder._start_caches(known, 3, 5)
     for t in range(5):
         value = ops.convert_to_tensor(forced[:, t : t + 1])
-        outputs, caches = decoder._step(known, value, caches, t, {})
+        outputs, caches = decoder._step(context, value, caches, t, 1)
         np.testing.assert_allclose(to_numpy(outputs)[:, 0], whole[:, t], rtol=1e-4, atol=1e-5)
 
 

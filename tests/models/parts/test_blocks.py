@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kerastrans.layers.masks import create_padding_mask
-from kerastrans.models.parts.blocks import transformer_decoder, transformer_encoder
+from kerastrans.layers.transformer.blocks import transformer_decoder, transformer_encoder
 from kerastrans.models.parts.sublayers import position_wise_ffn
 from tests.conftest import to_numpy
 

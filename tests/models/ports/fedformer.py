@@ -53,7 +53,7 @@ def prepare(model, extra, settings):
     encoder.frequencies = extra["index_encoder"]
     decoder.frequencies = extra["index_decoder"]
     cross.frequencies = extra["index_query"]
-    cross.memory_frequencies = extra["index_memory"]
+    cross.value_frequencies = extra["index_memory"]
 
 
 def weights(official, settings):

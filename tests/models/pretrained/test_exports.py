@@ -12,7 +12,6 @@ from kerastrans.models.pretrained.chronos import bolt_port as chronos_bolt
 from kerastrans.models.pretrained.chronos import v2_network as chronos_2_network
 from kerastrans.models.pretrained.chronos import v2_port as chronos_2
 from kerastrans.models.pretrained.patchtst_fm import port as patchtst_fm
-from kerastrans.models.pretrained.shipped import FOLDER
 from kerastrans.models.pretrained.timesfm import port as timesfm
 from tests.helpers import cases
 from tests.helpers.checkpoints import (
@@ -27,6 +26,7 @@ from tests.helpers.checkpoints import (
     random_timesfm,
     random_toto,
 )
+from tests.helpers.weights import ZERO_1
 
 pytestmark = [pytest.mark.slow, pytest.mark.tensorflow]
 
@@ -51,7 +51,7 @@ def patches():
 
 
 def zero():
-    return load(FOLDER / "kerastrans_zero")
+    return load(ZERO_1)
 
 
 def reverso():

@@ -11,9 +11,9 @@ import keras
 import numpy as np
 import pytest
 
-from kerastrans.forecasting import presets
 from kerastrans.models import pretrained
 from tests.helpers import cases
+from tests.helpers.weights import FRACAST_0
 
 # In units of each row's largest absolute value, by the name of the file of a port.
 TOLERANCE = {
@@ -31,7 +31,7 @@ LEFT_OUT = {
     ("fracast-0", "int8"): "asks for rounded weights that are not read, in no array that it has",
 }
 # Weights that are not beside their cases: they come with the package.
-SHIPPED = {"fracast-0": presets.FOLDER / "fracast_0"}
+SHIPPED = {"fracast-0": FRACAST_0}
 
 DECODED = ("chronos-t5",)  # in a loop, which takes longer without a graph
 QUICK = ("patchtst-fm",)  # of the others the cases take 3 to 30 s each folder

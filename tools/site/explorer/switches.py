@@ -2,11 +2,10 @@
 
 from keras import ops
 
-from kerastrans.decoding.graph import run_calls
+from kerastrans.decoding.graph import read_calls, run_calls
 from kerastrans.decoding.inspection import ATTENTION_KINDS, attention_kind
 from kerastrans.layers import CachedMultiHeadAttention
 from kerastrans.layers.masks import combine_masks, create_look_ahead_mask, for_each_query
-from kerastrans.utils.keras_internals import calls
 
 
 def run_switched(model, tensors, look_ahead, scaled):
@@ -48,9 +47,10 @@ def run_switched(model, tensors, look_ahead, scaled):
         return layer.attend(query, keys, values, mask)
 
     tensors = {id(x): tensor for x, tensor in zip(model.inputs, tensors, strict=True)}
-    run_calls(calls(model), tensors, run)
+    symbols = {id(x): x for x in model.inputs}
+    run_calls(read_calls(model, symbols), tensors, run)
     found = {name: ops.stack(parts) for name, parts in found.items() if parts}
-    return {"outputs": tensors[id(model.outputs[0])][0], **found}
+    return {"outputs": tensors[id(symbols[id(model.outputs[0])])][0], **found}
 
 
 def page_function(model):

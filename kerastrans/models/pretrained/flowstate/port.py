@@ -23,6 +23,7 @@ from kerastrans.models.pretrained.checkpoint import (
 from kerastrans.models.pretrained.flowstate.network import KINDS, FlowStateStack
 from kerastrans.models.pretrained.keyed import KeyedLayers
 from kerastrans.models.pretrained.scaling import empirical_quantiles, rescaled
+from kerastrans.utils.model_files import serializable
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_at_most, check_positive, check_positive_integers
 
@@ -160,7 +161,7 @@ def _causal_scale(values, observed):
     return location, ops.sqrt(ops.maximum(variance, MIN_VARIANCE))
 
 
-@keras.saving.register_keras_serializable(package="kerastrans")
+@serializable
 class LegendreExpansion(keras.layers.Layer):
     """Sum of Legendre polynomials with given coefficients, at evenly spaced points.
 
@@ -201,11 +202,3 @@ class LegendreExpansion(keras.layers.Layer):
 
     def compute_output_shape(self, inputs_shape):
         return (*inputs_shape[:-1], self.length)
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "length": self.length,
-            "start": self.start,
-            "step": self.step,
-        }

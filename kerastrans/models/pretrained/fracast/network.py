@@ -14,6 +14,7 @@ from kerastrans.layers import (
 )
 from kerastrans.models.pretrained.checkpoint import linear
 from kerastrans.models.pretrained.filters import FilterLayers
+from kerastrans.utils.model_files import serializable
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_positive_integers
 
@@ -110,7 +111,7 @@ def _filter_layout(key, layer):
     }
 
 
-@keras.saving.register_keras_serializable(package="kerastrans")
+@serializable
 class DilationCondition(keras.layers.Layer):
     """Scales and shifts each feature by amounts that depend only on a dilation.
 
@@ -160,6 +161,3 @@ class DilationCondition(keras.layers.Layer):
 
     def compute_output_shape(self, inputs_shape):
         return inputs_shape
-
-    def get_config(self):
-        return {**super().get_config(), "num_frequencies": self.num_frequencies}

@@ -12,12 +12,7 @@ from keras import ops
 from kerastrans.layers import ObservedValues
 from kerastrans.models.pretrained.arrays import as_tasks
 from kerastrans.models.pretrained.blockwise import MIN_RANGE, BlockModel
-from kerastrans.models.pretrained.checkpoint import (
-    assign,
-    read_section,
-    read_sizes,
-    refuse_others,
-)
+from kerastrans.models.pretrained.checkpoint import assign, read_section, read_sizes, refuse_others
 from kerastrans.models.pretrained.fracast.network import FracastLayers, build_network
 from kerastrans.models.pretrained.scaling import rescaled
 

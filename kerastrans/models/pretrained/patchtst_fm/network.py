@@ -7,7 +7,7 @@ import numpy as np
 from keras import layers, ops
 
 from kerastrans.layers import CachedMultiHeadAttention, Dropout, EndPositionalEncoding
-from kerastrans.models.parts.sublayers import add_norm
+from kerastrans.layers.transformer.blocks import EPSILON, Residual
 from kerastrans.models.pretrained.checkpoint import linear
 from kerastrans.utils.precision import full_precision
 
@@ -58,24 +58,16 @@ def _block(x, visible, config, name):
     """Apply self-attention and a feed-forward network."""
     d_model, num_heads = config["d_model"], config["n_head"]
 
-    def attention(x):
-        layer = CachedMultiHeadAttention(
-            num_heads=num_heads,
-            key_dim=d_model // num_heads,
-            dropout=DROPOUT,
-            **ZEROS,
-            name=f"{name}_attention",
-        )
-        return layer(x, padding_mask=visible)
-
-    def feed_forward(x):
-        x = layers.Dense(EXPANSION * d_model, **ZEROS, name=f"{name}_expand")(x)
-        x = Dropout(DROPOUT)(_gelu(x))
-        return layers.Dense(d_model, **ZEROS, name=f"{name}_contract")(x)
-
-    norm = "pre" if config["norm_first"] else "post"
-    x = add_norm(x, attention, DROPOUT, norm=norm, name=f"{name}_attention")
-    return add_norm(x, feed_forward, DROPOUT, norm=norm, name=f"{name}_ffn")
+    first, last = f"{name}_attention", f"{name}_ffn"
+    norms = "pre" if config["norm_first"] else "post", "layer", EPSILON
+    residual = Residual(x.shape, DROPOUT, norms, None, first)
+    sizes = {"num_heads": num_heads, "key_dim": d_model // num_heads, "dropout": DROPOUT}
+    attention = CachedMultiHeadAttention(**sizes, **ZEROS, name=first)
+    x = residual.end(x, attention(residual.begin(x), padding_mask=visible))
+    residual = Residual(x.shape, DROPOUT, norms, None, last)
+    y = layers.Dense(EXPANSION * d_model, **ZEROS, name=f"{name}_expand")(residual.begin(x))
+    y = Dropout(DROPOUT)(_gelu(y))
+    return residual.end(x, layers.Dense(d_model, **ZEROS, name=f"{name}_contract")(y))
 
 
 def _gelu(x):

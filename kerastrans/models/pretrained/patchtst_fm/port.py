@@ -18,6 +18,7 @@ from kerastrans.models.pretrained.scaling import (
     rescaled,
     sinh,
 )
+from kerastrans.utils.model_files import serializable
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_divides, check_levels, check_positive
 
@@ -132,7 +133,7 @@ class PatchTSTFM(PretrainedModel):
         return few_patches(length, self.config["d_patch"], self.config["context_length"])
 
 
-@keras.saving.register_keras_serializable(package="kerastrans")
+@serializable
 class PaddedNormalization(keras.layers.Layer):
     """Subtracts the mean of a window's known values and divides by their standard deviation.
 
@@ -182,6 +183,3 @@ class PaddedNormalization(keras.layers.Layer):
     def compute_output_shape(self, inputs_shape):
         one = (*inputs_shape[:-1], 1)
         return inputs_shape, inputs_shape, inputs_shape, one, one
-
-    def get_config(self):
-        return {**super().get_config(), "epsilon": self.epsilon}

@@ -7,7 +7,7 @@ import keras
 import numpy as np
 from keras import layers, ops
 
-from kerastrans.layers.attention.projected_attention import ProjectedAttention
+from kerastrans.layers.attention.multi_head_attention import ProjectedAttention
 from kerastrans.layers.attention.rotary import rotate
 from kerastrans.models.pretrained.checkpoint import linear
 from kerastrans.utils.precision import full_precision

@@ -1,19 +1,16 @@
 """A regression on earlier cycles of a season, which moves the forecast of kerastrans-zero."""
 
-import keras
 import numpy as np
 from keras import ops
 from keras.backend import standardize_dtype
 
 from kerastrans.layers import ObservedNormalization
-from kerastrans.layers.covariates.covariate_effects import (
-    standardize_covariate,
-    trust_in_slope,
-)
+from kerastrans.layers.covariates.covariate_effects import standardize_covariate, trust_in_slope
 from kerastrans.layers.forward_fill import forward_fill
 from kerastrans.layers.normalization.observed_normalization import masked_mean
 from kerastrans.models.pretrained.scaling import arcsinh, deviation_between, place_of, sinh
 from kerastrans.models.pretrained.zero.moves import LEVELS, Move
+from kerastrans.utils.model_files import serializable
 
 CYCLES_AGO = (1, 7)  # cycles whose values are the features, such as yesterday and a week ago
 MOST_FEATURES = 24  # of a cycle; longer cycles are averaged over equal parts
@@ -39,7 +36,7 @@ def has_rows(length, season, prediction_length):
     return -(-length // season) - -(-prediction_length // season) >= LEAST_ROWS
 
 
-@keras.saving.register_keras_serializable(package="kerastrans")
+@serializable
 class CycleRegression(Move):
     """Moves quantiles towards a ridge regression on the last cycle and the one seven cycles ago.
 
@@ -203,9 +200,6 @@ class CycleRegression(Move):
             errors = errors + trust * changes
         forecast = forecast + level[:, -1:]
         return forecast[:, 0], ops.sum(ops.square(errors), axis=1), known[:, 0]
-
-    def get_config(self):
-        return {**super().get_config(), "past": self.past, "future": self.future}
 
 
 def _number_of_parts(season):

@@ -20,11 +20,7 @@ from kerastrans.models.pretrained.zero.network import (
     naive_errors,
 )
 from kerastrans.models.pretrained.zero.port import add_effects, effects_of, network_of, phases_of
-from kerastrans.models.pretrained.zero.windows import (
-    forecast_windows,
-    normalized,
-    since_window,
-)
+from kerastrans.models.pretrained.zero.windows import forecast_windows, normalized, since_window
 from kerastrans.utils.compilation import compile_inference
 from kerastrans.utils.keras_internals import calls
 

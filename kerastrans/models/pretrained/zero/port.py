@@ -98,7 +98,7 @@ class KerastransZero(PretrainedModel):
                     f"season must be an integer of at least 1, or None, got {season!r}."
                 )
             check_at_most(season=season, **{"the longest season": MOST_STEPS // LEAST_CYCLES})
-        return type(self)(self.network, self.levels, self._window, season)
+        return type(self)(self.network, self.levels, self._window, season, self._head)
 
     @property
     def _has_phases(self):

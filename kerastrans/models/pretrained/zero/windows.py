@@ -8,6 +8,7 @@ from keras.backend import standardize_dtype
 from kerastrans.layers import ObservedNormalization
 from kerastrans.models.pretrained.scaling import rescaled
 from kerastrans.models.pretrained.zero.network import shorten
+from kerastrans.utils.model_files import serializable
 from kerastrans.utils.precision import full_precision
 
 SHARE = 0.25  # of the forecast of a phase's own series
@@ -48,7 +49,7 @@ def since_window(network, inputs):
     return {name: x[:, earlier:] for name, x in inputs.items()}
 
 
-@keras.saving.register_keras_serializable(package="kerastrans")
+@serializable
 class PhaseForecasts(keras.layers.Layer):
     """Forecasts windows, and the series of each phase of a season, and averages both.
 
@@ -138,11 +139,6 @@ class PhaseForecasts(keras.layers.Layer):
     def compute_output_shape(self, history_shape):
         quantiles = self.network.output_shape[-1]
         return (history_shape[0], self.prediction_length, quantiles)
-
-    def get_config(self):
-        own = {"season": self.season, "prediction_length": self.prediction_length}
-        own["network"] = keras.saving.serialize_keras_object(self.network)
-        return {**super().get_config(), **own}
 
     @classmethod
     def from_config(cls, config):

@@ -8,15 +8,14 @@ import pytest
 from safetensors.numpy import load_file
 
 from kerastrans import datasets
-from kerastrans.forecasting import presets
 from kerastrans.layers import DominantPeriods, SeasonalFill
 from kerastrans.layers.frequency.dominant_periods import _power
 from kerastrans.models import pretrained
 from kerastrans.models.pretrained.fracast import port as fracast
 from tests.helpers.checkpoints import random_fracast
+from tests.helpers.weights import FRACAST_0
 
-FOLDER = presets.FOLDER / "fracast_0"
-CONFIG = json.loads((FOLDER / "config.json").read_text())
+CONFIG = json.loads((FRACAST_0 / "config.json").read_text())
 STEPS = 9  # to forecast: more than the horizon
 
 
@@ -70,7 +69,7 @@ def test_a_switch_that_is_not_built_is_named(switch, value):
 
 
 def test_weights_that_do_not_fit_are_named():
-    tensors = load_file(FOLDER / "model.safetensors")
+    tensors = load_file(FRACAST_0 / "model.safetensors")
     queries = tensors.pop("head.queries")
     with pytest.raises(ValueError, match=r"lacks 'head\.queries'"):
         fracast.load(CONFIG, tensors)
@@ -115,7 +114,7 @@ def test_on_departures_it_beats_the_seasonal_naive():
     origins = range(first, first + 72 * 24, 24)
     true = np.stack([values[:, origin : origin + 24] for origin in origins])
     naive = np.stack([values[:, origin - 168 : origin - 144] for origin in origins])
-    model = pretrained.load(FOLDER)
+    model = pretrained.load(FRACAST_0)
     forecasts = model.forecast([values[:, :origin] for origin in origins], 24)
     errors = [
         np.abs(forecast["mean"] - x).mean() for forecast, x in zip(forecasts, true, strict=True)

@@ -10,7 +10,7 @@ import pytest
 import kerastrans
 from kerastrans import heads
 from kerastrans.models.pretrained import load
-from kerastrans.models.pretrained.shipped import FOLDER
+from tests.helpers.weights import ZERO_1
 
 STEPS, LENGTH = 4, 90
 RNG = np.random.default_rng(0)
@@ -34,7 +34,7 @@ OPTIONS = {"future": ["wind", "day"], "categories": {"day": ["work", "feast"]}, 
 NAME = "kerastrans_zero"
 
 
-def make(source=NAME, **options):
+def make(source=ZERO_1, **options):
     return kerastrans.from_pretrained(source, STEPS, **{**OPTIONS, **options})
 
 
@@ -182,7 +182,7 @@ def test_what_cannot_be_read_is_refused():
         make(categories=["day"])
     make(categories={"day": np.array(["work", "feast"])})
     with pytest.raises(ValueError, match="no static covariates: it learns from each series"):
-        load(FOLDER / NAME).build(90, STEPS, covariates={"static": (0,)})
+        load(ZERO_1).build(90, STEPS, covariates={"static": (0,)})
 
 
 @pytest.mark.slow
@@ -195,7 +195,7 @@ def test_missing_steps_ahead_are_named_and_a_short_series_has_honest_intervals(f
         forecaster.predict(PAST[:LENGTH].assign(wind="calm"), future=AHEAD[:STEPS])
     ahead = AHEAD[:STEPS].assign(ds=DATES[6 : 6 + STEPS])
     short = forecaster.predict(PAST[:6], future=ahead)  # fewer rows than parts, no effects
-    plain = kerastrans.from_pretrained(NAME, STEPS, verbose=False).predict(
+    plain = kerastrans.from_pretrained(ZERO_1, STEPS, verbose=False).predict(
         PAST[["unique_id", "ds", "y"]][:6]
     )
     np.testing.assert_allclose(short[NAME], plain[NAME], rtol=1e-5)

@@ -1,9 +1,11 @@
-"""Univariate forecasts of a model that was trained on the channels of a wide frame."""
+"""States that forecast frames of other columns, or with the season of their clock."""
 
 from dataclasses import replace
 
 from kerastrans import heads
 from kerastrans.data.frames import ID, check_is_frame
+from kerastrans.data.panel import read_clock
+from kerastrans.decoding.graph import history_input
 from kerastrans.forecasting.inference.model import build_for
 from kerastrans.forecasting.inference.reader import Reader
 from kerastrans.forecasting.inference.runtime import derive_model
@@ -29,6 +31,58 @@ def adapt_to_frame(state, frame):
     if state.channels is None or (not is_long and set(state.channels) & set(frame.columns)):
         return state
     return to_univariate(state)
+
+
+def adapt_to_clock(state, frame, future=None):
+    """Return the state whose published weights have the options for the clock of a frame.
+
+    Args:
+        state: `FittedState`.
+        frame: Long or wide frame.
+        future: Frame of future covariates, or None.
+    """
+    if not chooses_by_clock(state):
+        return state
+    columns = [*state.config.past, *state.config.future, *state.config.limits]
+    freq = state.given_freq or read_clock(frame, columns, future).freq
+    return at_frequency(state, freq)
+
+
+def chooses_by_clock(state):
+    """Return whether published weights of a state choose options at some frequency."""
+    return bool(options_at(state, "h"))
+
+
+def options_at(state, freq):
+    """Return the options that published weights choose at a frequency, a dict; {} if none are."""
+    if state.card is None or state.clock is not None or "options" in state.card:
+        return {}
+    from kerastrans.models.pretrained.shipped import options_for  # imports the hub
+
+    return options_for(state.card["name"], freq)
+
+
+def at_frequency(state, freq):
+    """Return the state whose published weights have the options for a frequency.
+
+    Args:
+        state: `FittedState`.
+        freq: str, pandas frequency; None if it is unknown.
+    """
+    options = options_at(state, freq)
+    if not options:
+        return state
+
+    def build():
+        weights, (steps, num_channels) = state.pretrained, state.model.output_shape[1:3]
+        weights = weights.with_options(**options)
+        length = state.card.get("context_length") or weights.default_context
+        return weights.build(length, steps, num_channels, state.covariates.sizes())
+
+    model = derive_model(state.model, ("options", *options.items()), build)
+    length = history_input(model).shape[1]
+    config = state.config.changed(model=model, context_length=length)
+    return replace(state, config=config, model=model, card=state.card | {"options": options})
 
 
 def to_univariate(state):

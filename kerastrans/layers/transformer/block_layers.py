@@ -1,11 +1,11 @@
-"""The encoder block of the Transformer as one layer."""
+"""The blocks of the Transformer as layers, with the arguments of KerasHub's."""
 
 from typing import Any
 
 import keras
 
-from kerastrans.layers.transformer.block import Block
-from kerastrans.layers.transformer.sublayers import check_width
+from kerastrans.layers.masks import given_masks
+from kerastrans.layers.transformer.blocks import Block, check_width
 from kerastrans.utils.keras_internals import KeepsQuantization
 from kerastrans.utils.types import Tensor
 from kerastrans.utils.validation import check_dropout, check_positive_integers
@@ -54,8 +54,8 @@ class TransformerBlock(KeepsQuantization, keras.layers.Layer):
         self._is_new = False  # files with blocks of width 1 load
         super().build_from_config(config)
 
-    def build_block(self, shape, memory_shape=None, **options):
-        """Create the layers of the block for these shapes of the inputs and the memory."""
+    def build_block(self, shape, encoder_shape=None, causal=False):
+        """Create the layers of the block for these shapes."""
         width = shape[-1]
         if self._is_new:
             check_width(shape)
@@ -64,21 +64,16 @@ class TransformerBlock(KeepsQuantization, keras.layers.Layer):
                 f"num_heads must divide the width of the inputs, {width}, got {self.num_heads}; or "
                 "give a key_dim."
             )
+        key_dim = self.key_dim or width // self.num_heads
+        sizes = self.num_heads, key_dim, self.intermediate_dim, self.dropout
+        norms = "pre" if self.normalize_first else "post", "layer", self.layer_norm_epsilon
+        initializers = {
+            "kernel_initializer": self.kernel_initializer,
+            "bias_initializer": self.bias_initializer,
+        }
+        options = {"causal": causal, "activation": self.activation, "dtype": self.dtype_policy}
         self.block = Block(
-            shape,
-            memory_shape,
-            num_heads=self.num_heads,
-            key_dim=self.key_dim or width // self.num_heads,
-            ff_dim=self.intermediate_dim,
-            dropout=self.dropout,
-            norm="pre" if self.normalize_first else "post",
-            epsilon=self.layer_norm_epsilon,
-            activation=self.activation,
-            kernel_initializer=self.kernel_initializer,
-            bias_initializer=self.bias_initializer,
-            dtype=self.dtype_policy,
-            name="block",
-            **options,
+            shape, encoder_shape, *sizes, norms, name="block", **options, **initializers
         )
         self.block_layers = self.block.layers  # Keras finds layers in lists
 
@@ -101,10 +96,10 @@ class TransformerBlock(KeepsQuantization, keras.layers.Layer):
 class TransformerEncoder(TransformerBlock):
     """Encoder block as one layer: self-attention and a position-wise feed-forward network.
 
-    The block is that of `kerastrans.transformer_encoder`, whose layers are visible in a functional
-    model; here they are created once, inside. Arguments, defaults, call arguments and outputs are
-    those of KerasHub's layer of the same name, except that dropout also acts inside the
-    feed-forward network, and that the implicit mask of the inputs and `padding_mask` are combined.
+    The layer holds the block that `kerastrans.transformer_encoder` adds to a functional model.
+    Arguments, defaults, call arguments and outputs equal those of KerasHub's layer of the same
+    name, except that dropout also acts inside the feed-forward network, and that the implicit mask
+    of the inputs and `padding_mask` are combined.
 
     Args:
         intermediate_dim: int, width of the feed-forward network's hidden layer.
@@ -153,8 +148,72 @@ class TransformerEncoder(TransformerBlock):
         padding_mask: Tensor | None = None,
         attention_mask: Tensor | None = None,
     ) -> Tensor:
-        masks = {"padding_mask": padding_mask, "attention_mask": attention_mask}
-        return self.block(inputs, self_masks=masks)
+        return self.block(inputs, self_masks=given_masks(padding_mask, attention_mask))
 
     def compute_output_shape(self, inputs_shape):
         return inputs_shape
+
+
+@keras.saving.register_keras_serializable(package="kerastrans")
+class TransformerDecoder(TransformerBlock):
+    """Decoder block as one layer: causal self-attention, cross-attention, feed-forward network.
+
+    The layer holds the block of `kerastrans.transformer_decoder`. Called with one sequence it has
+    no cross-attention, as in a decoder-only model. Arguments, defaults, call arguments and outputs
+    equal those of KerasHub's layer of the same name, with the differences of `TransformerEncoder`.
+    Instead of its cache arguments, which a caller has to pass from step to step,
+    `kerastrans.generate` keeps the cache.
+
+    Args:
+        intermediate_dim: int, width of the feed-forward network's hidden layer.
+        num_heads: int, number of attention heads.
+        **kwargs: Further arguments of `TransformerEncoder`.
+
+    Call arguments:
+        decoder_sequence: `(batch, time, d_model)`.
+        encoder_sequence: `(batch, encoder_time, encoder_width)`; None for no cross-attention.
+        decoder_padding_mask: Boolean `(batch, time)`, True for steps that are not padding.
+        decoder_attention_mask: Boolean `(batch, time, time)`, True = may be attended to.
+        encoder_padding_mask: Boolean `(batch, encoder_time)`.
+        encoder_attention_mask: Boolean `(batch, time, encoder_time)`.
+        use_causal_mask: bool, whether position t sees only positions 0..t.
+
+    Returns:
+        `(batch, time, d_model)`.
+
+    Raises:
+        ValueError: See `TransformerEncoder`.
+        ValueError: If one call has an `encoder_sequence` and another one has not.
+
+    Example:
+        >>> import keras
+        >>> decoder = TransformerDecoder(intermediate_dim=64, num_heads=8)
+        >>> decoder(keras.Input((10, 64)), keras.Input((20, 32))).shape
+        (None, 10, 64)
+
+    Source: Vaswani et al. (2017), figure 1, right.
+    """
+
+    def build(self, decoder_sequence_shape, encoder_sequence_shape=None):
+        self.build_block(decoder_sequence_shape, encoder_sequence_shape, causal=True)
+
+    def call(
+        self,
+        decoder_sequence: Tensor,
+        encoder_sequence: Tensor | None = None,
+        decoder_padding_mask: Tensor | None = None,
+        decoder_attention_mask: Tensor | None = None,
+        encoder_padding_mask: Tensor | None = None,
+        encoder_attention_mask: Tensor | None = None,
+        use_causal_mask: bool = True,
+    ) -> Tensor:
+        if (encoder_sequence is None) != (self.block.cross_attention is None):
+            had, has = ("no", "one") if self.block.cross_attention is None else ("an", "none")
+            raise ValueError(f"{self.name} was built with {had} encoder_sequence, got {has}.")
+        masks = given_masks(decoder_padding_mask, decoder_attention_mask)
+        masks["use_causal_mask"] = use_causal_mask
+        cross = given_masks(encoder_padding_mask, encoder_attention_mask)
+        return self.block(decoder_sequence, encoder_sequence, self_masks=masks, cross_masks=cross)
+
+    def compute_output_shape(self, decoder_sequence_shape, encoder_sequence_shape=None):
+        return decoder_sequence_shape

@@ -1,0 +1,3 @@
+from tools.checks.fuzz import main
+
+main()
