@@ -16,7 +16,7 @@
 # A Transformer on words, with an embedding before it and a choice of the next word after it. It
 # learns 600 short sentences; we look at its translations of these and of others, and at its
 # attention. The lesson runs in about two minutes. It requires the extra `text`:
-# `pip install "kerastrans[text]"`.
+# `pip install ".[text]"` in a clone.
 
 # %%
 import subprocess

@@ -17,7 +17,7 @@
 # step: after $n$ steps it has computed $1 + 2 + \dots + n$ positions to keep $n$. A cache keeps the
 # keys and values of earlier steps, so that each step computes one position. We measure both on the
 # machine that runs this notebook. The lesson runs in about a minute. It requires TensorFlow, the
-# extra `tensorflow`: `pip install "kerastrans[tensorflow]"`.
+# extra `tensorflow`: `pip install ".[tensorflow]"` in a clone.
 
 # %%
 import subprocess
@@ -47,7 +47,7 @@ import pandas as pd
 try:
     import tensorflow as tf
 except ImportError:
-    message = 'This lesson requires an extra: pip install "kerastrans[tensorflow]".'
+    message = 'This lesson requires an extra: pip install ".[tensorflow]" in a clone.'
     raise ImportError(message) from None
 
 import kerastrans

@@ -15,7 +15,7 @@
 #
 # We train a small model, save it in Keras's format, export it as a SavedModel from raw history to
 # raw forecasts, and run it in a process that does not import kerastrans. The lesson runs in half a
-# minute. It requires TensorFlow, the extra `tensorflow`: `pip install "kerastrans[tensorflow]"`.
+# minute. It requires TensorFlow, the extra `tensorflow`: `pip install ".[tensorflow]"` in a clone.
 
 # %%
 import subprocess
