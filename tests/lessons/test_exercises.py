@@ -122,7 +122,7 @@ def test_unknown_lessons_and_steps_are_refused():
         lessons.check("2.9", None)
     with pytest.raises(ValueError, match="step: expected 1 to 3, got 4"):
         lessons.hint("2.1", 4)
-    with pytest.raises(ValueError, match=r"lesson: expected one of 1, 2, 2b, .*, got '12'"):
+    with pytest.raises(ValueError, match=r"lesson: expected one of 0, 1, 2, 2b, .*, got '12'"):
         lessons.numbers("12")
 
 
