@@ -155,6 +155,6 @@ print(scores.round(3).to_string(index=False))
 ## Conclusions
 
 Check a mask by its meaning, with a model of one block: change a later step, and see that earlier
-outputs stay. [Lesson 3](../notebooks/03_masks.ipynb) does it. The longer training of the copy task
-is in [The Transformer from the lesson](lesson_transformer.py).
+outputs stay. [Lesson 3](../notebooks/03_masks.ipynb) does it.
+[Lesson 0](../notebooks/00_ninety_minutes.ipynb) writes the same functions, and forecasts with them.
 """

@@ -47,6 +47,17 @@ def show(number):
 
 
 # %% [markdown]
+# ## 0. Ninety minutes
+#
+# <!-- claim: ours --> Each check also passes with the function of kerastrans of the same name.
+
+# %%
+for number in kerastrans.lessons.numbers("0"):
+    show(number)
+    kerastrans_function = getattr(kerastrans, kerastrans.lessons.solution(number).__name__)
+    assert kerastrans.lessons.check(number, kerastrans_function)  # claim: ours
+
+# %% [markdown]
 # ## 1. Positional encoding
 
 # %%

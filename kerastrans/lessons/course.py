@@ -7,6 +7,7 @@ from typing import Any
 from kerastrans.lessons.exercise import Verdict
 
 MODULES = {
+    "0": "ninety_minutes",
     "1": "positional_encoding",
     "2": "attention",
     "2b": "inside_a_block",

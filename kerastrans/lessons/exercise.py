@@ -1,5 +1,6 @@
 """One exercise: its solution, the mistakes it recognises, and its hints."""
 
+import functools
 import inspect
 import re
 from collections.abc import Callable
@@ -53,7 +54,8 @@ class Exercise:
     Attributes:
         number: str, number of the lesson and of the exercise, such as "2.1".
         solution: The correct function, layer class or word.
-        mistakes: dict of message -> wrong answer of the same kind as the solution.
+        mistakes: dict of message -> wrong answer of the same kind as the solution, or `changes` of
+            the solution's code.
         hints: tuple of three str, from a nudge to nearly the solution.
         cases: tuple of tuples, arguments of the answer.
         why: str, what a correct answer shows.
@@ -78,6 +80,11 @@ class Exercise:
     question: str = ""
     run: Callable = lambda answer, *case: answer(*case)
 
+    def __post_init__(self):
+        for message, mistake in self.mistakes.items():
+            if isinstance(mistake, list):
+                self.mistakes[message] = _changed(self.solution, mistake)
+
     def judge(self, answer: Any) -> Verdict:
         """Compare an answer with the solution, then with the known mistakes.
 
@@ -94,15 +101,15 @@ class Exercise:
         self._check_kind(answer)
         if isinstance(self.solution, str):
             return self._judge_word(answer)
-        expected = self._outcomes(self.solution)
+        expected, mistakes = self._known
         try:
             found = self._outcomes(answer)
         except Exception as error:
             return self._failed(self._with_hint(f"{_name_of(answer)} {_raised(error)}"))
         if all(map(_same, found, expected)):
             return Verdict(self.number, True, self.why)
-        for message, mistake in self.mistakes.items():
-            if all(map(_same, found, self._outcomes(mistake))):
+        for message, outcomes in mistakes().items():
+            if all(map(_same, found, outcomes)):
                 return self._failed(message)
         message = self._first_difference(_name_of(answer), found, expected)
         return self._failed(message if None in found else self._with_hint(message))
@@ -136,6 +143,13 @@ class Exercise:
             return self._failed(f"The answer is missing; it is {self.expected}.")
         messages = {word: message for message, word in self.mistakes.items()}
         return Verdict(self.number, answer == self.solution, messages.get(answer, self.why))
+
+    @functools.cached_property
+    def _known(self):
+        """Outcomes of the solution, and a function that returns those of each mistake."""
+        return self._outcomes(self.solution), functools.cache(
+            lambda: {message: self._outcomes(x) for message, x in self.mistakes.items()}
+        )
 
     def _outcomes(self, answer):
         """Outcome of each case: a tuple of arrays, or the error if it is refused."""
@@ -251,3 +265,31 @@ def _close(found, expected):
     """Return which numbers are equal up to their rounding: by one step of float16."""
     rtol, atol = (2e-3, 1e-4) if expected.dtype == np.float16 else (1e-4, 1e-6)
     return np.isclose(found, expected, rtol=rtol, atol=atol, equal_nan=True)
+
+
+def changes(text):
+    """Dict of message -> changes of the solution, of a text that has a line for each message.
+
+    Indented lines below it, `old => new`, say which code of the solution the mistake replaces.
+    """
+    found, message = {}, ""
+    for line in text.strip().splitlines():
+        if line.startswith("    "):
+            old, _, new = line[4:].replace("\\n", "\n").partition(" =>")
+            found[message].append((old, new.removeprefix(" ")))
+        else:
+            message = line
+            found[message] = []
+    return found
+
+
+def _changed(solution, replacements):
+    """The solution with parts of its code replaced."""
+    source = inspect.getsource(solution)
+    for old, new in replacements:
+        if old not in source:
+            raise ValueError(f"{solution.__name__} does not have {old!r}.")
+        source = source.replace(old, new)
+    names = dict(vars(inspect.getmodule(solution)))
+    exec(source, names)
+    return names[solution.__name__]

@@ -100,10 +100,10 @@ def test_the_message_for_files_that_are_loaded_without_an_import_is_in_the_faq(m
 
 
 def test_number_of_lessons_is_correct():
-    assert len(list((ROOT / "notebooks").glob("0*.ipynb"))) == 14
+    assert len(list((ROOT / "notebooks").glob("0*.ipynb"))) == 15
     for page in ("README.md", "docs/index.md"):
         assert re.search(
-            r"fourteen\s+\[lessons\]|\[fourteen lessons\]", (ROOT / page).read_text("utf-8")
+            r"fifteen\s+\[lessons\]|\[fifteen lessons\]", (ROOT / page).read_text("utf-8")
         )
 
 

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from keras import ops
 
+import kerastrans
 from kerastrans import lessons
 from kerastrans.lessons.course import find_exercise
 
@@ -336,7 +337,90 @@ def through_half(gradient, scale, before=True, after=True):
     return np.float32(sent) / (scale if after else 1)
 
 
+def normed(x, epsilon=1e-6):
+    return keras.layers.LayerNormalization(epsilon=epsilon)(x)
+
+
+def with_residual(x, layer, dropout, norm=normed, keep=keras.layers.add):
+    return keep([x, keras.layers.Dropout(dropout)(layer(norm(x)))])
+
+
+def last_only(pair):
+    return pair[1]
+
+
+def one_block(x, memory, num_heads, key_dim, ff_dim, dropout, **changed):
+    """A block in parts: attention to itself, to a memory if there is one, and two Dense layers."""
+    given = {"norm": normed, "keep": [keras.layers.add] * 3, "activation": "relu", "self": {}}
+    given |= {"cross": {}, "feed": True} | changed
+    sizes = {"num_heads": num_heads, "key_dim": key_dim, "dropout": dropout}
+    mixes, crosses = (keras.layers.MultiHeadAttention(**sizes) for _ in range(2))
+    dense = [keras.layers.Dense(ff_dim, given["activation"]), keras.layers.Dropout(dropout)]
+    feed_forward = keras.Sequential([*dense, keras.layers.Dense(x.shape[-1])])
+    sublayers = [lambda y: mixes(y, y, y, **given["self"])]
+    sublayers += [lambda y: crosses(y, memory, **given["cross"])] if memory is not None else []
+    sublayers += [feed_forward] if given["feed"] else []
+    for layer, keep in zip(sublayers, given["keep"], strict=False):
+        x = with_residual(x, layer, dropout, given["norm"], keep)
+    return x
+
+
+def encoders(swapped=False, **changed):
+    def transformer_encoder(inputs, num_heads, key_dim, ff_dim, dropout):
+        sizes = (key_dim, num_heads) if swapped else (num_heads, key_dim)
+        return one_block(inputs, None, *sizes, ff_dim, dropout, **changed)
+
+    return transformer_encoder
+
+
+def decoders(swapped=False, **changed):
+    def transformer_decoder(inputs, memory, num_heads, key_dim, ff_dim, dropout):
+        sizes = (key_dim, num_heads) if swapped else (num_heads, key_dim)
+        changes = {"self": {"use_causal_mask": True}} | changed
+        return one_block(inputs, memory, *sizes, ff_dim, dropout, **changes)
+
+    return transformer_decoder
+
+
+def models(encode=None, decode=None, embed=None, last=normed, swapped=False):
+    encode, decode, embed = encode or encoders(), decode or decoders(), embed or embedded
+
+    def build(shape, key_dim, num_heads, ff_dim, encoder_blocks, decoder_blocks, dropout):
+        heads = (key_dim, num_heads) if swapped else (num_heads, key_dim)
+        sizes = (*heads, ff_dim, dropout)
+        history, steps = keras.Input(shape), keras.Input((None, shape[1]))
+        x, y = embed(history), embed(steps)
+        for _ in range(encoder_blocks):
+            x = encode(x, *sizes)
+        x = last(x)
+        for _ in range(decoder_blocks):
+            y = decode(y, x, *sizes)
+        return keras.Model([history, steps], keras.layers.Dense(shape[1])(normed(y)))
+
+    return build
+
+
+def embedded(x):
+    return kerastrans.PositionalEncoding(32, 64)(keras.layers.Dense(64)(x))
+
+
 RIGHT = {
+    "0.1": (
+        lambda size: np.tri(size, dtype=bool),
+        lambda size: np.array([[int(k <= q) for k in range(size)] for q in range(size)]),
+        kerastrans.create_look_ahead_mask,
+    ),
+    "0.2": (encoders(), kerastrans.transformer_encoder),
+    "0.3": (
+        decoders(),
+        decoders(self={"attention_mask": np.tri(4, dtype=bool)}),
+        kerastrans.transformer_decoder,
+    ),
+    "0.4": (
+        models(),
+        models(kerastrans.transformer_encoder, kerastrans.transformer_decoder),
+        kerastrans.build_transformer_model,
+    ),
     "1.1": (sinusoids, lambda n, dim, base: sinusoids(2 * n, dim, base)[:n]),
     "1.2": (
         lookup_with_assert,
@@ -427,6 +511,40 @@ RIGHT = {
 }
 
 WRONG = {
+    "0.1": (
+        lambda size: np.triu(np.ones((size, size), int), 1),
+        lambda size: np.tri(size, k=-1),
+        lambda size: np.tri(size).T,
+        lambda size: np.where(np.tri(size), 0, -1e9),
+        lambda size: np.ones((size, size)),
+    ),
+    "0.2": (
+        encoders(swapped=True),
+        encoders(norm=lambda x: normed(x, 1e-3)),
+        encoders(norm=lambda x: x),
+        encoders(keep=[last_only, keras.layers.add]),
+        encoders(keep=[keras.layers.add, last_only]),
+        encoders(activation=None),
+        encoders(feed=False),
+    ),
+    "0.3": (
+        decoders(swapped=True),
+        decoders(self={}),
+        decoders(self={"attention_mask": ~np.tri(4, dtype=bool)}),
+        decoders(cross={"use_causal_mask": True}),
+        decoders(keep=[keras.layers.add, last_only, keras.layers.add]),
+        lambda x, memory, *sizes: decoders()(x, normed(memory), *sizes),
+        lambda x, memory, *sizes: decoders()(x, x, *sizes),
+        lambda x, memory, *sizes: encoders(self={"use_causal_mask": True})(x, *sizes),
+    ),
+    "0.4": (
+        models(swapped=True),
+        models(embed=lambda x: keras.layers.Dense(64)(kerastrans.PositionalEncoding(9, 3)(x))),
+        models(embed=lambda x: keras.layers.Dense(64)(x)),
+        models(last=lambda x: x),
+        models(encode=lambda x, *sizes: x),
+        models(decode=decoders(self={})),
+    ),
     "1.1": (
         lambda *case: sinusoids(*case, functions=(np.cos, np.sin)),
         lambda *case: sinusoids(*case, first=1),

@@ -8,6 +8,7 @@ import pytest
 
 from kerastrans import lessons, text
 from kerastrans.evaluation.scores import metrics
+from kerastrans.lessons import exercise
 from kerastrans.lessons.course import find_exercise
 
 NUMBERS = lessons.numbers()
@@ -122,7 +123,7 @@ def test_unknown_lessons_and_steps_are_refused():
         lessons.check("2.9", None)
     with pytest.raises(ValueError, match="step: expected 1 to 3, got 4"):
         lessons.hint("2.1", 4)
-    with pytest.raises(ValueError, match=r"lesson: expected one of 1, 2, 2b, .*, got '12'"):
+    with pytest.raises(ValueError, match=r"lesson: expected one of 0, 1, 2, 2b, .*, got '12'"):
         lessons.numbers("12")
 
 
@@ -227,3 +228,11 @@ def test_other_errors_refuse_too_and_are_shown_where_nothing_is_to_be_refused():
     assert lessons.check("1.2", lookup).message.startswith(
         "For arguments (shape (6, 2), 6), lookup raises AssertionError. kera"
     )
+
+
+def test_a_mistake_changes_code_that_its_solution_has():
+    mistakes = exercise.changes("It is one too high.\n    size => size + 1\n    1) => 2)")
+    assert mistakes == {"It is one too high.": [("size", "size + 1"), ("1)", "2)")]}
+    solution = lessons.solution("3.3")
+    with pytest.raises(ValueError, match=r"window_mask does not have 'sizes'"):
+        exercise.Exercise("0.0", solution, exercise.changes("Wrong.\n    sizes => 1"), ("", "", ""))

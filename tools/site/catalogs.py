@@ -17,6 +17,7 @@ FOLDER = ROOT / "notebooks" / "locale"
 LANGUAGES = {"ko": "한국어", "zh": "简体中文"}
 SCRIPTS = {"ko": re.compile(r"[가-힣]"), "zh": re.compile(r"[\u4e00-\u9fff]")}
 LESSONS = (
+    "00_ninety_minutes",
     "01_positional_encoding",
     "02_attention",
     "02b_inside_a_block",
@@ -32,9 +33,9 @@ ABOUT = (
 )
 TITLE = "Lessons"
 CONTENT = (
-    "Lessons 1 to 4 take the Transformer apart. Code and outputs are shared with the "
-    "[English lessons]({english}), which continue with forecasting. The answers to the exercises "
-    "are there, too."
+    "Lesson 0 builds a Transformer in ninety minutes, lessons 1 to 4 take it apart. Code and "
+    "outputs are shared with the [English lessons]({english}), which continue with forecasting. "
+    "The answers to the exercises are there, too."
 )
 GLOSSARY = "Glossary"
 PAGE = (ABOUT, TITLE, CONTENT, GLOSSARY)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kerastrans.lessons.exercise import Exercise
+from kerastrans.lessons.exercise import Exercise, changes
 
 
 def decoder_inputs(sequences):
@@ -48,63 +48,44 @@ class _Model:
     __call__ = predict
 
 
-def _with_start(model, history, num_steps):
-    generated = generate(model, history, num_steps)
-    return np.concatenate([np.zeros_like(generated[:, :1]), generated[:, :-1]], axis=1)
-
-
-def _keeps_the_start(model, history, num_steps):
-    generated = generate(model, history, num_steps)
-    return np.concatenate([np.zeros_like(generated[:, :1]), generated], axis=1)
-
-
-def _feeds_first_output(model, history, num_steps):
-    steps = np.zeros((len(history), 1, history.shape[2]))
-    for _ in range(num_steps):
-        steps = np.concatenate([steps, model.predict([history, steps])[:, :1]], axis=1)
-    return steps[:, 1:]
-
-
-def _starts_from_history(model, history, num_steps):
-    steps = history[:, -1:]
-    for _ in range(num_steps):
-        steps = np.concatenate([steps, model.predict([history, steps])[:, -1:]], axis=1)
-    return steps[:, 1:]
-
-
-def _is_given_the_sequence(model, history, num_steps):
-    return model.predict([history, decoder_inputs(history)])
-
-
-def _never_feeds_back(model, history, num_steps):
-    return model.predict([history, np.zeros((len(history), num_steps, history.shape[2]))])
-
-
 SEQUENCES = np.random.default_rng(0).standard_normal((2, 6, 3))
+_INPUTS_MISTAKES = """
+The decoder is given its target: move the sequence by one step.
+    return np => return sequences; np
+The sequence is moved to the wrong side: each step sees the one after its target.
+    [start, sequences[:, :-1]] => [sequences[:, 1:], start]
+The first input is the last step; it has to be zeros.
+    np.zeros_like(sequences[:, :1]) => sequences[:, -1:]
+The start token is missing: a step of zeros comes first.
+    [start, sequences[:, :-1]] => [sequences[:, :-1]]
+The zeros are at the end; they are the start token and come first.
+    [start, sequences[:, :-1]] => [sequences[:, :-1], start]
+The first axis was moved; steps are on the second one.
+    sequences[:, :1] => sequences[:1]
+    sequences[:, :-1]], axis=1 => sequences[:-1]]
+Leave the last step out: there are as many inputs as targets.
+    [:, :-1] =>
+"""
+_LOOP_MISTAKES = """
+The start token is part of the result: leave it out.
+    return generated[:, 1:] => return generated[:, :-1]
+The result has one step too many, the start token: leave it out.
+    return generated[:, 1:] => return generated
+The first output is fed back; the new one is the last: outputs[:, -1:].
+    outputs[:, -1:] => outputs[:, :1]
+The decoder is given the true sequence; it has to read its own outputs.
+    generated[:, 1:] => model.predict([history, decoder_inputs(history)])
+Nothing is fed back: each step has to see the outputs before it.
+    generated[:, 1:] => model.predict([history, np.zeros_like(generated[:, 1:])])
+The loop starts from the end of the history; here it starts from zeros.
+    np.zeros((len(history), 1, history.shape[2])) => history[:, -1:]
+"""
 
 EXERCISES = (
     Exercise(
         "4.1",
         decoder_inputs,
-        {
-            "The decoder is given its target: move the sequence by one step.": lambda x: x,
-            "The sequence is moved to the wrong side: each step sees the one after its target.": (
-                lambda x: np.concatenate([x[:, 1:], np.zeros_like(x[:, :1])], axis=1)
-            ),
-            "The first input is the last step; it has to be zeros.": lambda x: np.roll(
-                x, 1, axis=1
-            ),
-            "The start token is missing: a step of zeros comes first.": lambda x: x[:, :-1],
-            "The zeros are at the end; they are the start token and come first.": lambda x: (
-                np.concatenate([x[:, :-1], np.zeros_like(x[:, :1])], axis=1)
-            ),
-            "The first axis was moved; steps are on the second one.": lambda x: np.concatenate(
-                [np.zeros_like(x[:1]), x[:-1]]
-            ),
-            "Leave the last step out: there are as many inputs as targets.": lambda x: (
-                np.concatenate([np.zeros_like(x[:, :1]), x], axis=1)
-            ),
-        },
+        changes(_INPUTS_MISTAKES),
         (
             "The first input is the start token, a step of zeros.",
             "np.zeros_like(sequences[:, :1]) has the shape of one step.",
@@ -116,20 +97,7 @@ EXERCISES = (
     Exercise(
         "4.2",
         generate,
-        {
-            "The start token is part of the result: leave it out.": _with_start,
-            "The result has one step too many, the start token: leave it out.": _keeps_the_start,
-            "The first output is fed back; the new one is the last: outputs[:, -1:].": (
-                _feeds_first_output
-            ),
-            "The decoder is given the true sequence; it has to read its own outputs.": (
-                _is_given_the_sequence
-            ),
-            "Nothing is fed back: each step has to see the outputs before it.": _never_feeds_back,
-            "The loop starts from the end of the history; here it starts from zeros.": (
-                _starts_from_history
-            ),
-        },
+        changes(_LOOP_MISTAKES),
         (
             "Begin with one step of zeros, and call model.predict([history, steps]) in a loop.",
             "Append only the last step of the outputs to `steps`.",

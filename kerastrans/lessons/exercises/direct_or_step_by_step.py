@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kerastrans.lessons.exercise import Exercise
+from kerastrans.lessons.exercise import Exercise, changes
 
 
 def roll_out(one_step, history, num_steps):
@@ -28,23 +28,6 @@ def coverage(low, high, targets):
     return ((low <= targets) & (targets <= high)).mean()
 
 
-def _never_fed_back(one_step, history, num_steps):
-    return np.stack([one_step(history)] * num_steps, axis=1)
-
-
-def _rolled_by(move):
-    """A loop that moves the history by another function of it and of the new step."""
-
-    def rolled(one_step, history, num_steps):
-        outputs = []
-        for _ in range(num_steps):
-            outputs.append(one_step(history))
-            history = np.concatenate(move(history, outputs[-1][:, None]), axis=1)
-        return np.stack(outputs, axis=1)
-
-    return rolled
-
-
 def _weighted(history):
     return history @ np.array([0.1, -0.4, 0.3, 0.9])
 
@@ -53,20 +36,20 @@ _random = np.random.default_rng(0)
 _HISTORY = _random.standard_normal((2, 4))
 _TARGETS, _FORECASTS = _random.standard_normal((2, 20))
 _ENDS = np.array([0.0, 1.0, 2.0]), np.array([1.0, 2.0, 3.0])
+_LOOP_MISTAKES = """
+The outputs are not fed back: all steps are the first one.
+    history = np.concatenate => _ = np.concatenate
+The newest value is dropped; drop the oldest one.
+    history[:, 1:] => history[:, :-1]
+The newest value belongs at the end of the history.
+    [history[:, 1:], outputs[-1][:, None]] => [outputs[-1][:, None], history[:, :-1]]
+"""
 
 EXERCISES = (
     Exercise(
         "5b.1",
         roll_out,
-        {
-            "The outputs are not fed back: all steps are the first one.": _never_fed_back,
-            "The newest value is dropped; drop the oldest one.": _rolled_by(
-                lambda history, step: (history[:, :-1], step)
-            ),
-            "The newest value belongs at the end of the history.": _rolled_by(
-                lambda history, step: (step, history[:, :-1])
-            ),
-        },
+        changes(_LOOP_MISTAKES),
         (
             "Keep a window of constant length, and move it by one step each time.",
             "history[:, 1:] drops the oldest step.",

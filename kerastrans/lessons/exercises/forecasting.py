@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kerastrans.lessons.exercise import Exercise
+from kerastrans.lessons.exercise import Exercise, changes
 
 
 def windows(series, context_length, prediction_length):
@@ -19,20 +19,6 @@ def mase(targets, forecasts, train, season):
     return np.abs(targets - forecasts).mean() / scale
 
 
-def _target_begins_in_context(series, context_length, prediction_length):
-    contexts, targets = windows(series, context_length, prediction_length)
-    return contexts, np.concatenate([contexts[:, -1:], targets[:, :-1]], axis=1)
-
-
-def _last_window_missing(series, context_length, prediction_length):
-    return windows(series[:-1], context_length, prediction_length)
-
-
-def _skips_a_step(series, context_length, prediction_length):
-    contexts, targets = windows(series, context_length, prediction_length + 1)
-    return contexts, targets[:, 1:]
-
-
 def _seasonal_error(train, season, size=np.abs):
     return size(train[season:] - train[:-season]).mean()
 
@@ -40,22 +26,25 @@ def _seasonal_error(train, season, size=np.abs):
 _random = np.random.default_rng(0)
 SERIES = _random.standard_normal(12).cumsum()
 ERRORS = np.array([1, -2, 0.5, 3])  # of both signs, so that they can cancel
+_WINDOWS_MISTAKES = """
+The target begins with the last value of the context: this is a leak by one step.
+    cut[:, context_length:] => cut[:, context_length - 1 : -1]
+The last window is missing: there are len(series) - total + 1.
+    - total + 1 => - total
+There is a gap: the target begins right after the context.
+    context_length + prediction_length => context_length + prediction_length + 1
+    cut[:, context_length:] => cut[:, context_length + 1 :]
+Contexts come first, targets second.
+    return cut[:, :context_length], => return cut[:, context_length:], cut[:, :context_length]  #
+The targets do not overlap: a window can start at every row.
+    for start in starts] => for start in starts[::prediction_length]]
+"""
 
 EXERCISES = (
     Exercise(
         "5.1",
         windows,
-        {
-            "The target begins with the last value of the context: this is a leak by one step.": (
-                _target_begins_in_context
-            ),
-            "The last window is missing: there are len(series) - total + 1.": _last_window_missing,
-            "There is a gap: the target begins right after the context.": _skips_a_step,
-            "Contexts come first, targets second.": lambda *arguments: windows(*arguments)[::-1],
-            "The targets do not overlap: a window can start at every row.": (
-                lambda series, context, n: tuple(x[::n] for x in windows(series, context, n))
-            ),
-        },
+        changes(_WINDOWS_MISTAKES),
         (
             "A window has context_length + prediction_length values in a row.",
             "It can start at 0 .. len(series) - total.",

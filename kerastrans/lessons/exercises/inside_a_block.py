@@ -4,7 +4,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from kerastrans.lessons.exercise import Exercise
+from kerastrans.lessons.exercise import Exercise, changes
 from kerastrans.lessons.exercises.positional_encoding import WRONG_TABLES
 
 
@@ -77,16 +77,6 @@ def encoder_block(x, norm, attend, feed_forward):
     return x + feed_forward(norm(x))
 
 
-class _DoublesInputs(PositionalEncoding):
-    def call(self, inputs):
-        return super().call(inputs) + inputs
-
-
-class _ForgetsInputs(PositionalEncoding):
-    def call(self, inputs):
-        return super().call(inputs) - inputs
-
-
 def _with_table(table):
     """The layer with another table, which a function of max_len, dim and base makes."""
 
@@ -108,84 +98,6 @@ def _scores_times(factor):
             return super().call(x)
 
     return Scaled
-
-
-class _HeadsReshapedOnly(MultiHeadAttention):
-    def split_heads(self, x):
-        batch, time, _ = x.shape
-        return ops.reshape(x, (batch, self.num_heads, time, self.key_dim))
-
-
-class _NotSwappedBack(MultiHeadAttention):
-    def merge_heads(self, x):
-        batch, heads, time, key_dim = x.shape
-        return ops.reshape(x, (batch, time, heads * key_dim))
-
-
-class _SoftmaxOverQueries(MultiHeadAttention):
-    def call(self, x):
-        denses = self.query, self.key, self.value
-        queries, keys, values = (self.split_heads(dense(x)) for dense in denses)
-        scores = ops.matmul(queries, ops.swapaxes(keys, -1, -2)) / self.key_dim**0.5
-        attended = ops.matmul(ops.softmax(scores, axis=-2), values)
-        return self.output_projection(self.merge_heads(attended))
-
-
-class _ReturnsHeads(MultiHeadAttention):
-    def build(self, shape):
-        width = self.num_heads * self.key_dim
-        self.query, self.key, self.value = (keras.layers.Dense(width) for _ in range(3))
-        self.output_projection = keras.layers.Dense(width)
-        for dense in (self.query, self.key, self.value):
-            dense.build(shape)
-        self.output_projection.build((*shape[:-1], width))
-
-
-class _KeyDimIgnored(MultiHeadAttention):
-    def build(self, shape):
-        self.key_dim = shape[-1] // self.num_heads
-        super().build(shape)
-
-
-class _ValueFirst(MultiHeadAttention):
-    def call(self, x):
-        self.query, self.value = self.value, self.query
-        result = super().call(x)
-        self.query, self.value = self.value, self.query
-        return result
-
-
-class _NotProjected(MultiHeadAttention):
-    def call(self, x):
-        output_projection, self.output_projection = self.output_projection, lambda merged: merged
-        merged = super().call(x)
-        self.output_projection = output_projection
-        return merged
-
-
-def _no_epsilon(x):
-    with np.errstate(invalid="ignore"):
-        return (x - x.mean(axis=-1, keepdims=True)) / x.std(axis=-1, keepdims=True)
-
-
-def _post_norm(x, norm, attend, feed_forward):
-    x = norm(x + attend(x))
-    return norm(x + feed_forward(x))
-
-
-def _normalised_residual(x, norm, attend, feed_forward):
-    x = norm(x) + attend(norm(x))
-    return norm(x) + feed_forward(norm(x))
-
-
-def _normalised_results(x, norm, attend, feed_forward):
-    x = x + norm(attend(x))
-    return x + norm(feed_forward(x))
-
-
-def _feed_forward_not_normalised(x, norm, attend, feed_forward):
-    x = x + attend(norm(x))
-    return x + feed_forward(x)
 
 
 def _numpy(outputs):
@@ -216,13 +128,89 @@ X = _random.standard_normal((2, 4, 6)).astype("float32")
 WIDE = _random.standard_normal((2, 4, 8)).astype("float32")  # not as wide as two heads of three
 _NORM_CASE = X, layer_norm, lambda x: 2 * x[..., ::-1], lambda x: x**2
 
+_POSITIONS_MISTAKES = """
+The encoding is returned without the inputs: add it to them.
+    return inputs + => return 0 * inputs +
+The inputs are added twice.
+    return inputs + => return 2 * inputs +
+"""
+_HEADS_MISTAKES = """
+The softmax runs over the queries: the weights of one query sum to 1, axis -1.
+    softmax(scores) => softmax(scores, axis=-2)
+The output has the width of the input: Dense(shape[-1]).
+    Dense(shape[-1]) => Dense(width)
+key_dim is ignored: query, key and value are num_heads * key_dim wide.
+    width = self => self.key_dim = shape[-1] // self.num_heads; width = self
+The Dense layers are made in another order: query, key, value, output.
+    denses = self.query, self.key, self.value => denses = self.value, self.key, self.query
+The heads mix time steps: reshape to (batch, time, heads, key_dim), then swap.
+    (*x.shape[:-1], self.num_heads, self.key_dim) => (x.shape[0], self.num_heads, -1, self.key_dim)
+    return ops.swapaxes(x, 1, 2)  # => return x  #
+The heads are not swapped back: (batch, time, heads, key_dim), then the reshape.
+    ops.reshape(ops.swapaxes(x, 1, 2), ( => ops.reshape(x, (
+The output projection is missing: it mixes the heads.
+    return self.output_projection => return
+"""
+_NORM_MISTAKES = """
+This is normalised over the examples: each example has its own mean and variance.
+    axis=-1 => axis=0
+This is batch normalisation: each channel over all examples and steps.
+    axis=-1 => axis=(0, 1)
+This is normalised over the steps; each step has its own mean and variance.
+    axis=-1 => axis=1
+The root is missing: divide by the deviation, not by the variance.
+    np.sqrt =>
+One mean and variance for the whole tensor: each step has its own.
+    axis=-1 => axis=None
+The mean is not subtracted.
+    (x - mean) => x
+This is RMS normalisation: subtract the mean, and divide by the deviation from it.
+    (x - mean) / np.sqrt(variance => x / np.sqrt((x**2).mean(axis=-1, keepdims=True)
+Epsilon is missing: a constant row divides by zero.
+    variance + 1e-3 => np.where(variance > 0, variance, np.nan)
+Epsilon is added to the variance, under the root.
+    np.sqrt(variance + 1e-3) => (np.sqrt(variance) + 1e-3)
+Epsilon is 1e-3 here, not smaller.
+    1e-3) => 1e-6)
+One mean and variance for all steps: each step has its own, along axis -1.
+    axis=-1 => axis=(1, 2)
+The variance divides by the width, not by the width - 1: ddof=0.
+    x.var( => x.var(ddof=1,
+"""
+_SUM_MISTAKES = """
+The result of the feed-forward is dropped: only the attention is added.
+    x + feed_forward(norm(x)) => x
+This is post-norm: normalised after the sum.
+    x + attend(norm(x)) => norm(x + attend(x))
+    x + feed_forward(norm(x)) => norm(x + feed_forward(x))
+The residual connections are missing.
+    x +  =>
+The first residual connection is missing: add x to the result of the attention.
+    x + attend => attend
+The second residual connection is missing: add the result of the first sum.
+    x + feed_forward => feed_forward
+The residual carries the normalised input; it has to carry the input itself.
+    x +  => norm(x) +
+What a sublayer returns is normalised; pre-norm normalises what it reads.
+    attend(norm(x)) => norm(attend(x))
+    feed_forward(norm(x)) => norm(feed_forward(x))
+The second sum starts from x again; it adds to the result of the first sum.
+    x = x => first = x; x = x
+    return x => return first
+The feed-forward reads its input without a normalisation.
+    feed_forward(norm(x)) => feed_forward(x)
+The two sublayers are side by side; the second one reads what the first one made.
+    x = x + attend(norm(x))\\n    return x => return x + attend(norm(x))
+The first sum is added to itself; add the result of the feed-forward.
+    feed_forward(norm(x)) => x
+"""
+
 EXERCISES = (
     Exercise(
         "2b.1",
         PositionalEncoding,
         {
-            "The encoding is returned without the inputs: add it to them.": _ForgetsInputs,
-            "The inputs are added twice.": _DoublesInputs,
+            **changes(_POSITIONS_MISTAKES),
             **{message: _with_table(table) for message, table in WRONG_TABLES.items()},
         },
         (
@@ -248,21 +236,7 @@ EXERCISES = (
             "You divided by the root of num_heads * key_dim; each head is key_dim wide.": (
                 _scores_times(lambda num_heads, key_dim: num_heads**-0.5)
             ),
-            "The softmax runs over the queries: the weights of one query sum to 1, axis -1.": (
-                _SoftmaxOverQueries
-            ),
-            "The output has the width of the input: Dense(shape[-1]).": _ReturnsHeads,
-            "key_dim is ignored: query, key and value are num_heads * key_dim wide.": (
-                _KeyDimIgnored
-            ),
-            "The Dense layers are made in another order: query, key, value, output.": _ValueFirst,
-            "The heads mix time steps: reshape to (batch, time, heads, key_dim), then swap.": (
-                _HeadsReshapedOnly
-            ),
-            "The heads are not swapped back: (batch, time, heads, key_dim), then the reshape.": (
-                _NotSwappedBack
-            ),
-            "The output projection is missing: it mixes the heads.": _NotProjected,
+            **changes(_HEADS_MISTAKES),
         },
         (
             "build makes Dense layers for query, key, value and output, in this order, and builds "
@@ -279,41 +253,7 @@ EXERCISES = (
     Exercise(
         "2b.3",
         layer_norm,
-        {
-            "This is normalised over the examples: each example has its own mean and variance.": (
-                lambda x: np.moveaxis(layer_norm(np.moveaxis(x, 0, -1)), -1, 0)
-            ),
-            "This is batch normalisation: each channel over all examples and steps.": (
-                lambda x: layer_norm(x.reshape(-1, x.shape[-1]).T).T.reshape(x.shape)
-            ),
-            "This is normalised over the steps; each step has its own mean and variance.": (
-                lambda x: np.moveaxis(layer_norm(np.moveaxis(x, 1, -1)), -1, 1)
-            ),
-            "The root is missing: divide by the deviation, not by the variance.": lambda x: (
-                (x - x.mean(axis=-1, keepdims=True)) / (x.var(axis=-1, keepdims=True) + 1e-3)
-            ),
-            "One mean and variance for the whole tensor: each step has its own.": lambda x: (
-                layer_norm(x.ravel()).reshape(x.shape)
-            ),
-            "The mean is not subtracted.": lambda x: x / np.sqrt(x.var(-1, keepdims=True) + 1e-3),
-            "This is RMS normalisation: subtract the mean, and divide by the deviation from it.": (
-                lambda x: x / np.sqrt((x**2).mean(-1, keepdims=True) + 1e-3)
-            ),
-            "Epsilon is missing: a constant row divides by zero.": _no_epsilon,
-            "Epsilon is added to the variance, under the root.": lambda x: (
-                (x - x.mean(axis=-1, keepdims=True)) / (x.std(axis=-1, keepdims=True) + 1e-3)
-            ),
-            "Epsilon is 1e-3 here, not smaller.": lambda x: (
-                (x - x.mean(axis=-1, keepdims=True)) / np.sqrt(x.var(axis=-1, keepdims=True) + 1e-6)
-            ),
-            "One mean and variance for all steps: each step has its own, along axis -1.": (
-                lambda x: layer_norm(x.reshape(len(x), -1)).reshape(x.shape)
-            ),
-            "The variance divides by the width, not by the width - 1: ddof=0.": lambda x: (
-                (x - x.mean(axis=-1, keepdims=True))
-                / np.sqrt(x.var(axis=-1, keepdims=True, ddof=1) + 1e-3)
-            ),
-        },
+        changes(_NORM_MISTAKES),
         (
             "Each step of each example has its own mean and variance, over the last axis.",
             "Use axis=-1 and keepdims=True.",
@@ -325,41 +265,7 @@ EXERCISES = (
     Exercise(
         "2b.4",
         encoder_block,
-        {
-            "The result of the feed-forward is dropped: only the attention is added.": (
-                lambda x, norm, attend, feed_forward: x + attend(norm(x))
-            ),
-            "This is post-norm: normalised after the sum.": _post_norm,
-            "The residual connections are missing.": (
-                lambda x, norm, attend, feed_forward: feed_forward(norm(attend(norm(x))))
-            ),
-            "The first residual connection is missing: add x to the result of the attention.": (
-                lambda x, norm, attend, *others: encoder_block(
-                    attend(norm(x)), norm, np.zeros_like, *others
-                )
-            ),
-            "The second residual connection is missing: add the result of the first sum.": (
-                lambda x, norm, attend, feed_forward: feed_forward(norm(x + attend(norm(x))))
-            ),
-            "The residual carries the normalised input; it has to carry the input itself.": (
-                _normalised_residual
-            ),
-            "What a sublayer returns is normalised; pre-norm normalises what it reads.": (
-                _normalised_results
-            ),
-            "The second sum starts from x again; it adds to the result of the first sum.": (
-                lambda x, norm, attend, feed_forward: x + feed_forward(norm(x + attend(norm(x))))
-            ),
-            "The feed-forward reads its input without a normalisation.": (
-                _feed_forward_not_normalised
-            ),
-            "The two sublayers are side by side; the second one reads what the first one made.": (
-                lambda x, norm, attend, feed_forward: x + attend(norm(x)) + feed_forward(norm(x))
-            ),
-            "The first sum is added to itself; add the result of the feed-forward.": (
-                lambda x, norm, attend, feed_forward: 2 * (x + attend(norm(x)))
-            ),
-        },
+        changes(_SUM_MISTAKES),
         (
             "Two sublayers; each adds its result to its own input.",
             "Pre-norm: x + sublayer(norm(x)).",

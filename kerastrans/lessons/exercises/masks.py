@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 
-from kerastrans.lessons.exercise import Exercise
+from kerastrans.lessons.exercise import Exercise, changes
 
 
 def decoder_mask(lengths, size):
@@ -31,16 +31,6 @@ def sees_future(model, inputs):
         if np.abs(model(changed) - before)[:, :step].max() > 1e-6:
             return True
     return False
-
-
-def _hides_queries(lengths, size):
-    steps = np.arange(size)
-    return (steps[None] <= steps[:, None]) & (steps < lengths[:, None])[:, :, None]
-
-
-def _either(lengths, size):
-    steps = np.arange(size)
-    return (steps[None] <= steps[:, None]) | (steps < lengths[:, None])[:, None]
 
 
 def _tries_one_step(step):
@@ -83,6 +73,46 @@ def _step_sees(step, later):
 
 
 INPUTS = np.random.default_rng(0).standard_normal((2, 6, 3))
+_DECODER_MISTAKES = """
+This mask is inverted: True means visible.
+    not_later & valid[:, None] => ~(not_later & valid[:, None])
+Both must hold: combine the masks by &, not by |.
+    & valid => | valid
+The padding is on the axis of the queries; it has to hide keys.
+    valid[:, None] => valid[:, :, None]
+A length of 3 means the keys 0, 1 and 2: steps < lengths, not <=.
+    steps < => steps <=
+A step may see itself: <=, not <.
+    steps[None] <= => steps[None] <
+The padding is missing: keys from the length on are hidden too.
+    not_later & valid[:, None] => not_later
+The look-ahead mask is missing: later keys are hidden too.
+    not_later & valid => (not_later | True) & valid
+The future is shown and the past is hidden: np.tril, not np.triu.
+    <= steps[:, None] => >= steps[:, None]
+This mask is 1 where a key is hidden; True means visible. The padding is missing.
+    not_later & valid[:, None] => ~not_later
+This is an additive mask of 0 and -1e9; here masks are boolean, True = visible.
+    not_later & valid[:, None] => np.where(not_later & valid[:, None], 0, -1e9)
+"""
+_WINDOW_MISTAKES = """
+The window lets a step see the steps after it.
+    (distance >= 0) & =>
+The window is one step too wide: the step itself counts.
+    < width => <= width
+The window reaches to both sides; the steps after a step are hidden.
+    (distance >= 0) & (distance < width) => abs(distance) < width
+The step itself is missing: a distance of 0 is in the window.
+    (distance >= 0) & (distance < width) => (distance > 0) & (distance <= width)
+A step is missing: `width` steps in all, with the step itself.
+    < width => < width - 1
+The window has no end: a step sees all steps before it.
+    & (distance < width) =>
+The window is in the future: rows are queries, columns are keys.
+    steps[:, None] - steps => steps - steps[:, None]
+This mask is inverted: True means visible.
+    (distance >= 0) & (distance < width) => (distance < 0) | (distance >= width)
+"""
 
 EXERCISES = (
     Exercise(
@@ -108,35 +138,7 @@ EXERCISES = (
     Exercise(
         "3.2",
         decoder_mask,
-        {
-            "This mask is inverted: True means visible.": lambda *sizes: ~decoder_mask(*sizes),
-            "Both must hold: combine the masks by &, not by |.": _either,
-            "The padding is on the axis of the queries; it has to hide keys.": _hides_queries,
-            "A length of 3 means the keys 0, 1 and 2: steps < lengths, not <=.": (
-                lambda lengths, size: decoder_mask(lengths + 1, size)
-            ),
-            "A step may see itself: <=, not <.": lambda lengths, size: (
-                decoder_mask(lengths, size) & ~np.eye(size, dtype=bool)
-            ),
-            "The padding is missing: keys from the length on are hidden too.": (
-                lambda lengths, size: np.tril(np.ones((size, size), bool))
-            ),
-            "The look-ahead mask is missing: later keys are hidden too.": lambda lengths, size: (
-                np.repeat((np.arange(size) < lengths[:, None])[:, None], size, axis=1)
-            ),
-            "The future is shown and the past is hidden: np.tril, not np.triu.": (
-                lambda lengths, size: (
-                    np.triu(np.ones((size, size), bool))
-                    & (np.arange(size) < lengths[:, None])[:, None]
-                )
-            ),
-            "This mask is 1 where a key is hidden; True means visible. The padding is missing.": (
-                lambda lengths, size: np.triu(np.ones((size, size)), 1)
-            ),
-            "This is an additive mask of 0 and -1e9; here masks are boolean, True = visible.": (
-                lambda lengths, size: np.where(decoder_mask(lengths, size), 0, -1e9)
-            ),
-        },
+        changes(_DECODER_MISTAKES),
         (
             "Make two masks, one (query, key) and one (batch, key).",
             "Keys are the last axis: steps[None] <= steps[:, None]; steps < lengths[:, None].",
@@ -148,30 +150,7 @@ EXERCISES = (
     Exercise(
         "3.3",
         window_mask,
-        {
-            "The window lets a step see the steps after it.": lambda size, width: (
-                np.arange(size)[:, None] - np.arange(size) < width
-            ),
-            "The window is one step too wide: the step itself counts.": lambda size, width: (
-                window_mask(size, width + 1)
-            ),
-            "The window reaches to both sides; the steps after a step are hidden.": (
-                lambda size, width: window_mask(size, width) | window_mask(size, width).T
-            ),
-            "The step itself is missing: a distance of 0 is in the window.": (
-                lambda size, width: window_mask(size, width + 1) & ~np.eye(size, dtype=bool)
-            ),
-            "A step is missing: `width` steps in all, with the step itself.": (
-                lambda size, width: window_mask(size, width - 1)
-            ),
-            "The window has no end: a step sees all steps before it.": (
-                lambda size, width: window_mask(size, size)
-            ),
-            "The window is in the future: rows are queries, columns are keys.": (
-                lambda size, width: window_mask(size, width).T
-            ),
-            "This mask is inverted: True means visible.": lambda *sizes: ~window_mask(*sizes),
-        },
+        changes(_WINDOW_MISTAKES),
         (
             "Compute the distance from each query back to each key.",
             "distance = steps[:, None] - steps; a negative distance is the future.",

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kerastrans.lessons.exercise import Exercise
+from kerastrans.lessons.exercise import Exercise, changes
 
 
 def loss_per_word(log_probabilities, tokens, pad):
@@ -46,52 +46,32 @@ def saved_parameters(source_vocabulary, target_vocabulary, d_model):
     return target_vocabulary * d_model
 
 
-def _skips_unknown(words, vocabulary, num_steps):
-    return encode([word for word in words if word in vocabulary], vocabulary, num_steps)
-
-
-def _ends_after_padding(words, vocabulary, num_steps):
-    tokens = encode(words, vocabulary, num_steps).tolist()
-    tokens.remove(vocabulary["<eos>"])
-    return np.array([*tokens, vocabulary["<eos>"]])
-
-
-def _no_end(words, vocabulary, num_steps):
-    tokens = encode(words, vocabulary, num_steps + 1)
-    return tokens[tokens != vocabulary["<eos>"]]
-
-
-def _no_brevity_penalty(prediction, reference, max_order):
-    penalty = np.exp(min(0, 1 - len(reference) / len(prediction)))
-    return bleu(prediction, reference, max_order) / penalty
-
-
-def _not_clipped(prediction, reference, max_order):
-    score = np.exp(min(0, 1 - len(reference) / len(prediction)))
-    for order in range(1, max_order + 1):
-        found, expected = (
-            list(zip(*(words[i:] for i in range(order)), strict=False))
-            for words in (prediction, reference)
-        )
-        score *= np.mean([ngram in expected for ngram in found]) ** (0.5**order)
-    return score
-
-
-def _equal_weights(prediction, reference, max_order):
-    """The square of every factor, which has the weight 1 / 2^n, without the second weight."""
-    penalty = np.exp(min(0, 1 - len(reference) / len(prediction)))
-    precisions = [bleu(prediction, reference, n) for n in range(max_order + 1)]
-    ratios = [
-        (precisions[n] / precisions[n - 1]) ** (2**n / max_order) for n in range(1, max_order + 1)
-    ]
-    return penalty * np.prod(ratios)
-
-
 VOCABULARY = {"<pad>": 0, "<bos>": 1, "<eos>": 2, "<unk>": 3, "he": 4, "ran": 5, ".": 6}
 _random = np.random.default_rng(0)
 LOG_PROBABILITIES = np.log(_random.dirichlet(np.ones(5), (2, 4)))
 TOKENS = np.array([[2, 4, 0, 0], [1, 3, 2, 0]])
 CAT, FULL = ["the", "the", "cat", "sat"], ["the", "cat", "sat", "on", "a", "mat"]
+_ENCODE_MISTAKES = """
+Unknown words are left out: the model must see that there was one.
+    for word in words] => for word in words if word in vocabulary]
+The end is missing: without <eos> the model never learns to stop.
+    tokens.append(vocabulary["<eos>"]) => num_steps += 0
+<eos> comes after the padding; it has to end the words.
+    (tokens + [vocabulary["<pad>"]] => (tokens[:-1] + [vocabulary["<pad>"]]
+    (num_steps - len(tokens))) => (num_steps - len(tokens)) + tokens[-1:])
+A sentence that does not fit is cut without a word: refuse it.
+    in words] => in words[: num_steps - 1]]
+A sentence that does not fit loses its <eos>: refuse it.
+    if len(tokens) > num_steps: => if len(tokens := tokens[:num_steps]) > num_steps:
+"""
+_BLEU_MISTAKES = """
+Short predictions are not penalised.
+    np.exp(min(0, 1 - len(reference) / len(prediction))) => 1.0
+Counts are not clipped: a repeated word counts as often as it is in the reference.
+    (found & expected).total() => sum(found[x] for x in found if x in expected)
+The weights differ here: 1 / 2**n, not 1 / k for each n.
+    0.5**order => 1 / max_order
+"""
 
 EXERCISES = (
     Exercise(
@@ -119,17 +99,7 @@ EXERCISES = (
     Exercise(
         "6.2",
         encode,
-        {
-            "Unknown words are left out: the model must see that there was one.": _skips_unknown,
-            "The end is missing: without <eos> the model never learns to stop.": _no_end,
-            "<eos> comes after the padding; it has to end the words.": _ends_after_padding,
-            "A sentence that does not fit is cut without a word: refuse it.": (
-                lambda words, vocabulary, n: encode(words[: n - 1], vocabulary, n)
-            ),
-            "A sentence that does not fit loses its <eos>: refuse it.": (
-                lambda words, vocabulary, n: encode(words, vocabulary, 9)[:n]
-            ),
-        },
+        changes(_ENCODE_MISTAKES),
         (
             "vocabulary.get(word, vocabulary['<unk>'])",
             "Append <eos> before the padding.",
@@ -146,13 +116,7 @@ EXERCISES = (
     Exercise(
         "6.3",
         bleu,
-        {
-            "Short predictions are not penalised.": _no_brevity_penalty,
-            "Counts are not clipped: a repeated word counts as often as it is in the reference.": (
-                _not_clipped
-            ),
-            "The weights differ here: 1 / 2**n, not 1 / k for each n.": _equal_weights,
-        },
+        changes(_BLEU_MISTAKES),
         (
             "Count n-grams: collections.Counter(zip(words, words[1:])) for n = 2.",
             "(found & expected).total() / found.total() is the clipped precision.",
