@@ -162,3 +162,20 @@ def test_every_method_takes_the_frequency_that_stamps_do_not_show():
     calibrated = {"windows": 20, "step": 1, "levels": [50]}
     rows = asks.calibrate(frame, freq="D", **calibrated).predict(frame, freq="D")
     pd.testing.assert_frame_equal(rows, knows.calibrate(frame, **calibrated).predict(frame))
+
+
+@pytest.mark.parametrize(("growth", "rows"), [(0, 400), (0.06, 400), (0.13, 120)])
+def test_series_that_grow_are_named_until_they_are_calibrated(growth, rows):
+    def warnings_of(forecaster):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            forecaster.predict(series)
+        return [str(x.message) for x in told if " grow, such as 'a'" in str(x.message)]
+
+    series, years = frame("MS", rows), np.arange(rows) / 12
+    noise = np.random.default_rng(1).normal(size=rows)
+    series["y"] *= np.exp(growth * years + 0.08 * noise)
+    forecaster = zero()
+    assert len(warnings_of(forecaster)) == (growth > 0)
+    if growth and rows == 120:
+        assert warnings_of(forecaster.calibrate(series, windows=20)) == []
