@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
 import narwhals as nw
+import numpy as np
 import pandas as pd
 
 from kerastrans.data.frames import ID, TIME
 from kerastrans.data.tables.reader import READ_AS, Reading
-from kerastrans.data.time.date_formats import is_text, read_text, read_times
+from kerastrans.data.time.date_formats import is_text, read_counts, read_text, read_times
 from kerastrans.utils.lazy import install
 from kerastrans.utils.peer_words import answer
 
@@ -25,8 +26,9 @@ def takes_any_frame(function: Callable[P, R]) -> Callable[P, R]:
 
     Frames are converted to pandas, also in lists and dicts. Returned frames are converted to the
     kind of the first frame, and their ids and times to its types, unless they have an index that
-    names their rows, as tables of scores do. Periods are read as their first moments, and numbers
-    among objects, such as decimals and None, as floats. An unknown argument is answered with the
+    names their rows, as tables of scores do. Periods are read as their first moments, integers in
+    "ds" as steps, see `read_counts`, and numbers among objects, such as decimals and None, as
+    floats. An unknown argument is answered with the
     known one, see `kerastrans.utils.peer_words`. A frame with "ds" and without "unique_id" is wide:
     "ds" becomes its index. Text in "ds" is read as time stamps; if it can be read in two ways, the
     attribute `read_as` of the method's object decides, if there is one. The attrs of the frame have
@@ -107,6 +109,8 @@ def _read_columns(frame, like):
     for name, dtype in frame.dtypes.items():
         if isinstance(dtype, pd.PeriodDtype):
             columns[name] = frame[name].dt.to_timestamp()
+        elif name == TIME:
+            columns[name] = read_counts(frame[name])
         elif name == ID and isinstance(dtype, pd.CategoricalDtype):
             columns[name] = frame[name].astype(dtype.categories.dtype)
         elif dtype.kind == "O" and pd.api.types.infer_dtype(frame[name]) in NUMBERS and name != ID:
@@ -134,6 +138,9 @@ def _as_given(value, library, types):
         return {name: _as_given(x, library, types) for name, x in value.items()}
     if not isinstance(value, pd.DataFrame) or not isinstance(value.index, pd.RangeIndex):
         return value
+    for name in (TIME, CUTOFF):
+        if name in value and getattr(types.get(TIME), "is_integer", bool)():
+            value = value.assign(**{name: value[name].astype("datetime64[ns]").astype("int64")})
     frame = nw.from_native(value)
     if not library.is_pandas():
         frame = nw.from_native(frame.to_polars() if library.is_polars() else frame.to_arrow())
@@ -154,6 +161,7 @@ def _is_of(dtype, column):
     """Return whether a column of ids or times has values of a narwhals type."""
     if isinstance(dtype, nw.Enum):
         return column.isin(dtype.categories).all()
-    if dtype.is_integer():
-        return pd.api.types.infer_dtype(column) == "integer"
+    if dtype.is_integer():  # and holds them: a forecast may be beyond the largest of a short type
+        integers = pd.api.types.infer_dtype(column) == "integer"
+        return integers and column.max() <= np.iinfo(str(dtype).lower()).max
     return dtype.is_temporal() or isinstance(dtype, nw.Categorical)

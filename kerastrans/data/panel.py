@@ -11,6 +11,7 @@ from kerastrans.data.time.clock import Clock
 from kerastrans.data.time.frequency import (
     check_countable,
     infer_frequency,
+    infer_from_pairs,
     is_countable,
     wall_clock,
 )
@@ -311,7 +312,10 @@ def _clock_of(times, codes, names, freq):
     times, codes = times[stamped], codes[stamped]
     lengths = np.bincount(codes)
     code = min(np.flatnonzero(lengths == lengths.max()), key=lambda code: str(names[code][0]))
-    return Clock.of(times[codes == code].sort_values().unique(), freq)
+    longest = times[codes == code].sort_values().unique()
+    if freq is None and len(longest) == 2:
+        freq = infer_from_pairs(times, codes)
+    return Clock.of(longest, freq)
 
 
 def _check_frequency(clock, times, numbers):

@@ -126,20 +126,20 @@ class Calendar:
 
     def _count_grid(self, day, second):
         """Return number and fit of stamps of a calendar frequency, and the stamps of all steps."""
-        stamps, origin = grid(self.clock.freq)
+        stamps, origin = self.clock.stamps
         multiple, margin = offset_of(self.clock.freq).n, len(self.steps) + 1
         stamps = stamps // DAY - FIRST_DAY
         start = max(int(np.searchsorted(stamps, 0)) - margin * multiple, 0)
         stamps = stamps[start : np.searchsorted(stamps, END_DAY - FIRST_DAY) + margin * multiple]
-        phase_days, phase_seconds = divmod(self.clock.phase // SECOND, DAY_SECONDS)
-        place = _search(stamps, day - phase_days)
+        phase_seconds = self.clock.phase // SECOND % DAY_SECONDS
+        place = _search(stamps, day)
         number = place + start - origin - self.clock.anchor + 1000 * multiple  # not negative
-        fits = ops.take(ops.convert_to_tensor(stamps, "int32"), place) == day - phase_days
+        fits = ops.take(ops.convert_to_tensor(stamps, "int32"), place) == day
         fits = ops.logical_and(fits, second == phase_seconds)
         fits = ops.logical_and(fits, number % multiple == 0)
         steps = ops.convert_to_tensor(self.steps * multiple, "int32")
         places = ops.clip(place[:, None] + steps, 0, len(stamps) - 1)
-        days = ops.take(ops.convert_to_tensor(stamps, "int32"), places) + phase_days
+        days = ops.take(ops.convert_to_tensor(stamps, "int32"), places)
         return number // multiple - 1000, fits, days, ops.zeros_like(days) + phase_seconds
 
     def _to_local(self, day, second):

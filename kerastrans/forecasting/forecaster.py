@@ -485,6 +485,7 @@ class Forecaster:
         train_size: int | None = None,
         prediction_length: int | None = None,
         exceeds: float | Sequence[float] = (),
+        freq: str | None = None,
         **kwargs: Any,
     ) -> IntoDataFrameT:
         """Forecast the end of each series from several origins, each with the rows before it.
@@ -505,6 +506,7 @@ class Forecaster:
                 window); None for all rows before the origin (an expanding window).
             prediction_length: As in `predict`; it cannot be combined with `refit`.
             exceeds: As in `predict`.
+            freq: As in `predict`.
             **kwargs: Arguments of `fit`, for `refit`. Fields of `kerastrans.Training` replace those
                 of the first `fit` from new weights, which are used otherwise.
 
@@ -536,12 +538,12 @@ class Forecaster:
 
         if refit is not False:
             inference.rolling_origins.check_trained_horizon(prediction_length)
-            options = {"train_size": train_size, "fit_options": kwargs}
+            options = {"train_size": train_size, "fit_options": kwargs | {"freq": freq}}
             options["every"] = 1 if refit is True else refit
             run = inference.rolling_origins.refit_origins(self, frame, table, **origins, **options)
         else:
             inference.rolling_origins.check_not_refitted(train_size, kwargs)
-            state = with_horizon(self._state_for(frame), prediction_length)
+            state = with_horizon(self._state_for(frame, None, freq), prediction_length)
             state.levels(levels)  # refused before any work
             if thresholds:
                 state.check_has_distribution("exceeds")
@@ -567,6 +569,7 @@ class Forecaster:
         by: str | None = None,
         scale: str = "window",
         prediction_length: int | None = None,
+        freq: str | None = None,
     ) -> Self:
         """Calibrate conformal intervals on data that the model was not trained on.
 
@@ -601,6 +604,7 @@ class Forecaster:
             prediction_length: int, number of steps to calibrate, by default the trained one, whose
                 intervals also apply to longer forecasts. Intervals for more steps are measured on
                 such forecasts; intervals for fewer steps are those of shorter forecasts only.
+            freq: As in `predict`.
 
         Returns:
             The forecaster; `predict`, `backtest` and `simulate` now use these intervals. A median
@@ -616,7 +620,7 @@ class Forecaster:
         """
         state = inference.adaptation.adapt_to_frame(self._trained().with_intervals(None), frame)
         found = inference.calibration.calibrate(
-            with_horizon(inference.adaptation.adapt_to_clock(state, frame), prediction_length),
+            with_horizon(self._at_clock(state, frame, None, freq), prediction_length),
             frame,
             windows=windows,
             step=step,
@@ -710,7 +714,11 @@ class Forecaster:
 
     @takes_any_frame
     def explain(
-        self, frame: IntoDataFrameT, *, future: IntoDataFrame | None = None
+        self,
+        frame: IntoDataFrameT,
+        *,
+        future: IntoDataFrame | None = None,
+        freq: str | None = None,
     ) -> IntoDataFrameT:
         """Return the past values and corrections that each forecast of kerastrans-zero sums.
 
@@ -722,6 +730,7 @@ class Forecaster:
         Args:
             frame: As in `predict`.
             future: As in `predict`.
+            freq: As in `predict`.
 
         Returns:
             DataFrame with one row per series, step and part, and the columns "unique_id"; "ds", the
@@ -760,7 +769,7 @@ class Forecaster:
 
         state = self._trained()
         check_explains(state, self.alias)
-        state = inference.adaptation.adapt_to_clock(state, frame, future)
+        state = self._at_clock(state, frame, future, freq)
         windows = read_windows(state, frame, future, None, self._report)
         return explanation_frame(state, windows)
 
@@ -947,6 +956,10 @@ class Forecaster:
     def _state_for(self, frame, future=None, freq=None):
         """Return the state that forecasts a frame, see `adapt_to_frame` and `adapt_to_clock`."""
         state = inference.adaptation.adapt_to_frame(self._trained(), frame)
+        return self._at_clock(state, frame, future, freq)
+
+    def _at_clock(self, state, frame, future, freq):
+        """Return the state that forecasts at a frequency, see `adapt_to_clock`."""
         if freq is not None:
             check_same_frequency(freq, state.freq, self.alias)
             state = replace(state, given_freq=freq)

@@ -9,6 +9,7 @@ import pytest
 from kerastrans import Forecaster, backtesting
 from kerastrans.data import read_table
 from kerastrans.data.native_frames import takes_any_frame
+from kerastrans.data.time.seasons import seasons_of
 
 pyarrow = pytest.importorskip("pyarrow")
 
@@ -204,6 +205,44 @@ def test_periods_are_read_and_come_back(freq):
         expected = pd.period_range(periods[-1] + 1, periods=2, freq=freq)
         assert rows["ds"].tolist() == list(expected)
         assert rows["last_value"].tolist() == pytest.approx([59, 59])
+
+
+@pytest.mark.parametrize("kind", ["int64", "int16", "Int64", "UInt32"])
+@pytest.mark.parametrize(("start", "step"), [(0, 1), (3, 1), (1960, 1), (500, 25)])
+def test_integers_count_steps_and_come_back(kind, start, step):
+    steps = pd.array(np.arange(start, start + 60 * step, step), dtype=kind)
+    long = pd.DataFrame({"unique_id": "a", "ds": steps, "y": np.arange(60.0)})
+    forecaster = Forecaster("seasonal_naive", 6, 2, season=2).fit(long[:-2], freq=None)
+    expected = [58 * step + start, 59 * step + start]
+    rows = forecaster.predict(long[:-2])
+    assert rows["ds"].tolist() == expected
+    assert rows.merge(long, on=["unique_id", "ds"])["y"].tolist() == [58, 59]
+    polars = pytest.importorskip("polars")
+    other = forecaster.predict(polars.from_pandas(long[:-2]))
+    assert other.schema["ds"] == polars.from_pandas(long).schema["ds"]
+    back = forecaster.backtest(long, windows=1)
+    assert back["ds"].tolist() == expected
+    assert set(back["cutoff"]) == {expected[0] - step}
+
+
+def test_integers_beyond_a_short_type_keep_their_values():
+    steps = pd.array(np.arange(196, 256), dtype="uint8")
+    frame = pd.DataFrame({"unique_id": "a", "ds": steps, "y": np.arange(60.0)})
+    assert Forecaster("last_value", 4, 2).fit(frame).predict(frame)["ds"].tolist() == [256, 257]
+
+
+def test_integers_have_neither_a_season_nor_a_calendar():
+    frame = pd.DataFrame({"unique_id": "a", "ds": np.arange(60), "y": np.arange(60.0)})
+    clock = Forecaster("last_value", 4, 2).fit(frame).fitted.clock
+    assert seasons_of(clock.freq) == (1,)
+    assert clock.calendar_names == []
+
+
+@pytest.mark.parametrize("steps", [[202411, 202412, 202501], [20240101, 20240102], [1_700_000_000]])
+def test_integers_that_are_dates_are_refused(steps):
+    frame = pd.DataFrame({"unique_id": "a", "ds": steps, "y": 1.0})
+    with pytest.raises(ValueError, match=rf"must be time stamps, got numbers, such as {steps[0]}"):
+        Forecaster("last_value", 1, 1).fit(frame)
 
 
 def test_periods_of_several_frequencies_are_refused_in_one_line():

@@ -6,6 +6,7 @@ import pytest
 from keras import ops
 
 from kerastrans.data.time.clock import Clock
+from kerastrans.data.time.frequency import DAY
 from kerastrans.export.calendar import Calendar
 
 pytestmark = pytest.mark.tensorflow
@@ -35,6 +36,7 @@ CLOCKS = {
     "business days": dates("B"),
     "ends of months": dates("ME", start="2000-01-31"),
     "fifteenths of local months": dates("MS", "Europe/Berlin", "2000-01-01", "14D"),
+    "thirtieths of months": ("MS", Clock("MS", 29 * DAY).times(np.arange(3600, 4000))),
     "every second month": dates("2MS", start="2000-03-01"),
     "ends of quarters": dates("QE-NOV", start="1990-02-28"),
     "business ends of months": dates("BME", start="2000-01-31"),

@@ -7,8 +7,10 @@ import numpy as np
 import pandas as pd
 
 from kerastrans.data.time.frequency import (
+    DAY,
     FIRST,
     LAST,
+    MICROSECOND,
     check_countable,
     grid,
     infer_frequency,
@@ -30,6 +32,8 @@ _CALENDAR = {
 
 def feature_names(step):
     """Return the names of the features that change between steps of `step` nanoseconds."""
+    if step < MICROSECOND:  # integers, which have no calendar
+        return []
     return [name for name, (limit, _) in _CALENDAR.items() if step < pd.Timedelta(limit).value]
 
 
@@ -52,7 +56,8 @@ class Clock:
     Attributes:
         freq: str, pandas frequency: "h", "15min", "D", "B", "W-SUN", "MS", "QE-DEC" ...
         phase: int, nanoseconds between the multiples of a fixed step, or the stamps of a calendar
-            frequency, and the time stamps: 14 days for the 15th of each month with "MS".
+            frequency, and the time stamps: 14 days for the 15th of each month with "MS". A phase
+            beyond the end of a period, as of the 30th in February, counts to its last day.
         tz: str or None, time zone. Steps shorter than a day are counted in UTC, days and longer
             steps on the local calendar, so that no day is lost when daylight saving time changes.
         anchor: int, for a frequency of several calendar steps ("2MS"): which of these steps the
@@ -128,22 +133,29 @@ class Clock:
             ValueError: If only one of stamps and clock has a time zone.
             ValueError: If a stamp is outside the years 1678 to 2261.
         """
-        count = self._count(times) - self.phase
+        count = self._count(times)
         if self._step is not None:
-            numbers, remainder = np.divmod(count, self._step)
+            numbers, remainder = np.divmod(count - self.phase, self._step)
             return numbers, remainder == 0
-        stamps, origin = grid(self.freq)
+        stamps, origin = self.stamps
         places = np.clip(np.searchsorted(stamps, count), 0, len(stamps) - 1)
         numbers, remainder = np.divmod(places - origin - self.anchor, self._multiple)
         return numbers, (stamps[places] == count) & (remainder == 0)
+
+    @functools.cached_property
+    def stamps(self):
+        """`grid` of a calendar frequency, moved by the phase: of 29 days, to February's last."""
+        stamps, origin = grid(self.freq)
+        ends = np.append(stamps[1:], np.iinfo("int64").max) - DAY + self.phase % DAY
+        return np.minimum(stamps + self.phase, ends), origin
 
     @functools.cached_property
     def limits(self):
         """The smallest and the largest number whose time stamp is in the years 1678 to 2261."""
         if self._step is not None:
             return -((self.phase - FIRST) // self._step), (LAST - self.phase) // self._step
-        stamps, origin = grid(self.freq)
-        last = int(np.searchsorted(stamps, LAST - self.phase, side="right")) - 1
+        stamps, origin = self.stamps
+        last = int(np.searchsorted(stamps, LAST, side="right")) - 1
         before = origin + self.anchor
         return -(before // self._multiple), (last - before) // self._multiple
 
@@ -168,9 +180,8 @@ class Clock:
         if self._step is not None:
             times = pd.DatetimeIndex(numbers * self._step + self.phase)
         else:
-            stamps, origin = grid(self.freq)
-            places = numbers * self._multiple + origin + self.anchor
-            times = pd.DatetimeIndex(stamps[places] + self.phase)
+            stamps, origin = self.stamps
+            times = pd.DatetimeIndex(stamps[numbers * self._multiple + origin + self.anchor])
         if self.tz is None:
             return times
         if is_local(self.freq):

@@ -252,6 +252,28 @@ def read_text(column, expected=None):
     return date_format, times
 
 
+def read_counts(column):
+    """Return a column of integers that count steps as nanoseconds since 1970; others as they are.
+
+    Eight and more digits are a date or seconds since 1970, as six digits such as 202401 are a
+    month: they are refused as time stamps later, with what to do.
+
+    Args:
+        column: Series.
+
+    Example:
+        >>> read_counts(pd.Series([3, 4])).dt.nanosecond.tolist()
+        [3, 4]
+    """
+    if not pd.api.types.is_integer_dtype(column):
+        return column
+    known = column.dropna()
+    is_month = known.between(190_001, 210_012) & (known % 100).between(1, 12)
+    if known.empty or known.abs().max() >= 10**7 or is_month.all():
+        return column
+    return pd.to_datetime(column, unit="ns")
+
+
 def read_times(column):
     """Return a column of a frame as a DatetimeIndex `(rows,)`, NaT for missing time stamps.
 
@@ -264,8 +286,8 @@ def read_times(column):
         if any(word in kind for word in ("integer", "floating", "decimal", "boolean", "complex")):
             raise ValueError(
                 f"column {name!r} must be time stamps, got numbers, such as "
-                f"{column.dropna().iloc[0]}: give pd.to_datetime(frame[{name!r}], format='%Y') for "
-                "years, unit='s' for seconds since 1970."
+                f"{column.dropna().iloc[0]}: give pd.to_datetime(frame[{name!r}], format='%Y%m%d') "
+                "for dates, unit='s' for seconds since 1970."
             )
         if kind == "string":
             column = read_text(column)[1]

@@ -5,10 +5,11 @@ import functools
 import numpy as np
 import pandas as pd
 
-DAY = pd.Timedelta("1D").value
+DAY, MICROSECOND = pd.Timedelta("1D").value, pd.Timedelta("1us").value
 # Nanoseconds in 64 bits range from 1677-09-21 to 2262-04-11. Only the whole years are used, so that
 # neither a time zone nor a step at either end overflows.
 FIRST, LAST = pd.Timestamp("1678-01-01").value, pd.Timestamp("2262-01-01").value - 1
+MIN_PAIRS = 3  # number of series of two stamps that show a frequency
 MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
 
 
@@ -55,6 +56,12 @@ def step_of(freq):
     if isinstance(offset, pd.tseries.offsets.Day):
         return offset.n * DAY
     return offset.nanos if isinstance(offset, pd.tseries.offsets.Tick) else None
+
+
+def counts_integers(freq):
+    """Return whether steps are those of integers, which `read_integers` reads as nanoseconds."""
+    step = step_of(freq)
+    return step is not None and step < MICROSECOND
 
 
 def is_local(freq):
@@ -146,6 +153,24 @@ def infer_frequency(times):
     )
 
 
+def infer_from_pairs(times, codes):
+    """Infer the frequency of series of at most two stamps from the step that all of them have.
+
+    Args:
+        times: DatetimeIndex `(rows,)`.
+        codes: `(rows,)`, ints, series of each row.
+
+    Returns:
+        str, a pandas frequency; None for less than three steps, different ones, or those of months.
+    """
+    order = np.lexsort((times.asi8, codes))
+    times = wall_clock(times[order], None).as_unit("ns")
+    steps = np.diff(times.asi8)[np.diff(codes[order]) == 0]
+    if len(steps) < MIN_PAIRS or (steps != steps[0]).any() or not 0 < steps[0] < 28 * DAY:
+        return None
+    return infer_frequency(pd.DatetimeIndex(times.asi8[0] + steps[0] * np.arange(3)))
+
+
 def _infer_half_monthly(times):
     """Return the frequency of two stamps a month, as "SMS" and "SME" have them; otherwise None."""
     days = np.where(times.is_month_end, 31, times.day)  # a month's end counts as one day
@@ -160,13 +185,14 @@ def _infer_half_monthly(times):
 def _infer_monthly(times):
     """Return the frequency of stamps on one day of the month, or on its last day; otherwise None.
 
+    Months that end before the 29th, 30th or 31st have their last day in its place.
     The step is the greatest common divisor of all steps, in months, so that gaps do not change it.
     """
     if len(np.unique(times.asi8 - times.normalize().asi8)) > 1:  # at different times of day
         return None
     if times.is_month_end.all():
         kind, anchor = "E", (times[0].month - 1) % 12
-    elif (times.day == times[0].day).all() and times[0].day <= 28:
+    elif (times.day == np.minimum(times.day.max(), times.days_in_month)).all():
         kind, anchor = "S", (times[0].month - 1) % 12
     else:
         return None

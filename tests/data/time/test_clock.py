@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kerastrans.data import read_panel
 from kerastrans.data.time.clock import Clock
 from kerastrans.data.time.seasons import season_of, seasons_of
 
@@ -77,6 +78,33 @@ def test_calendar_features_match_the_frequency():
     assert (
         Clock.of(pd.date_range("2020-01-01", periods=9, freq="YS")).calendar(np.arange(3)).size == 0
     )
+
+
+@pytest.mark.parametrize(("day", "months"), [(29, 1), (30, 1), (30, 3), (30, 12), (31, 1)])
+@pytest.mark.parametrize("start", ["2019-01", "2019-03", "2020-01"])
+def test_late_days_of_months_are_the_last_ones_of_shorter_months(day, months, start):
+    first = pd.Timestamp(f"{start}-{day} 06:00")
+    steps = [pd.DateOffset(months=months * step) for step in range(30)]
+    times = pd.DatetimeIndex([first + step for step in steps])
+    clock = Clock.of(times[:20])
+    numbers, on_grid = clock.numbers(times)
+    assert on_grid.all()
+    assert (np.diff(numbers) == 1).all()
+    assert clock.times(numbers).tolist() == times.tolist()
+    assert not clock.numbers(times - pd.Timedelta("1D"))[1].any()
+
+
+def test_pairs_of_stamps_show_a_step_together():
+    def clock(second, pairs=3):
+        starts = pd.date_range("2024-01-01", periods=pairs)
+        times = [x for start in starts for x in (start, start + pd.Timedelta(second))]
+        ids = np.repeat(list("abc")[:pairs], 2)
+        return read_panel(pd.DataFrame({"unique_id": ids, "ds": times, "y": 1.0})).clock.freq
+
+    assert [clock("1D"), clock("1h"), clock("7D")] == ["D", "h", "W-MON"]
+    for step, pairs in (("31D", 3), ("1D", 2)):
+        with pytest.raises(ValueError, match="cannot infer the frequency of 2 time stamps"):
+            clock(step, pairs)
 
 
 def test_ambiguous_frequency_must_be_given():

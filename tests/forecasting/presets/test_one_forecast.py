@@ -145,3 +145,37 @@ def test_a_frequency_that_cannot_be_inferred_is_given_to_predict():
     with pytest.raises(ValueError, match="kerastrans_zero_2 forecasts the frequency 'D', got 'h'"):
         zero(freq="D").predict(two, freq="h")
     assert len(zero().simulate(two, freq="h", num_paths=2)) == 2 * STEPS
+
+
+def test_every_method_takes_the_frequency_that_stamps_do_not_show():
+    days = pd.to_timedelta(np.cumsum(np.resize([1, 3, 1, 4, 2], 60)), unit="D")
+    times = pd.Timestamp("2024-01-01") + days
+    frame = pd.DataFrame({"unique_id": "a", "ds": times, "y": np.arange(60.0) % 7})
+    knows = kerastrans.from_pretrained("kerastrans_zero_2", 3, freq="D", verbose=False)
+    asks = kerastrans.from_pretrained("kerastrans_zero_2", 3, verbose=False)
+    methods = {"predict": {}, "backtest": {"windows": 2}, "explain": {}}
+    for method, options in methods.items():
+        with pytest.raises(ValueError, match=r"cannot infer the frequency of 60 .*give freq"):
+            getattr(asks, method)(frame, **options)
+        found = getattr(asks, method)(frame, freq="D", **options)
+        pd.testing.assert_frame_equal(found, getattr(knows, method)(frame, **options))
+    calibrated = {"windows": 20, "step": 1, "levels": [50]}
+    rows = asks.calibrate(frame, freq="D", **calibrated).predict(frame, freq="D")
+    pd.testing.assert_frame_equal(rows, knows.calibrate(frame, **calibrated).predict(frame))
+
+
+@pytest.mark.parametrize(("growth", "rows"), [(0, 400), (0.06, 400), (0.13, 120)])
+def test_series_that_grow_are_named_until_they_are_calibrated(growth, rows):
+    def warnings_of(forecaster):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            forecaster.predict(series)
+        return [str(x.message) for x in told if " grow, such as 'a'" in str(x.message)]
+
+    series, years = frame("MS", rows), np.arange(rows) / 12
+    noise = np.random.default_rng(1).normal(size=rows)
+    series["y"] *= np.exp(growth * years + 0.08 * noise)
+    forecaster = zero()
+    assert len(warnings_of(forecaster)) == (growth > 0)
+    if growth and rows == 120:
+        assert warnings_of(forecaster.calibrate(series, windows=20)) == []
