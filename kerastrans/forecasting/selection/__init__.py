@@ -2,6 +2,4 @@
 
 from kerastrans.utils.lazy import names_of
 
-__getattr__, __dir__, __all__ = names_of(
-    __name__, {"combination": ("Selected", "combine"), "search": ("select",), "tuning": ()}
-)
+__getattr__, __dir__, __all__ = names_of(__name__)
