@@ -16,9 +16,6 @@ from kerastrans.models.parts.projections import dense, time_dense
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {
-    "title": "Amplifier",
-    "source": "Fei et al.",
-    "year": 2025,
     "summary": "weak frequencies amplified by the flipped spectrum",
     "tags": ("mlp", "mixes channels", "affine", "takes heads"),
     "paper": {"hidden_dim": 512},

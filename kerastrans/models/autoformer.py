@@ -12,9 +12,6 @@ from kerastrans.models.parts.encoder_decoders import decomposition_transformer, 
 from kerastrans.models.parts.normalized_window import open_window
 
 ARCHITECTURE = {
-    "title": "Autoformer",
-    "source": "Wu et al.",
-    "year": 2021,
     "summary": "auto-correlation",
     "license": "MIT",
     "tags": ("attention", "mixes channels", "shift", "takes heads"),

@@ -21,9 +21,6 @@ from kerastrans.models.parts.sublayers import TORCH_EPSILON, add_norm, position_
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {
-    "title": "Crossformer",
-    "source": "Zhang, Yan",
-    "year": 2023,
     "summary": "attention over time, then channels",
     "license": "MIT",
     "tags": ("attention", "mixes channels", "takes heads"),

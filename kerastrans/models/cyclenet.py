@@ -14,9 +14,6 @@ from kerastrans.models.parts.projections import time_dense
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {
-    "title": "CycleNet",
-    "source": "Lin et al.",
-    "year": 2024,
     "summary": "learnt cycle and linear rest",
     "license": "Apache-2.0",
     "tags": ("linear", "channel independent", "affine", "takes heads"),

@@ -23,9 +23,6 @@ from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_dropout, check_positive_integers
 
 ARCHITECTURE = {
-    "title": "DeepAR",
-    "source": "Salinas et al.",
-    "year": 2020,
     "summary": "LSTM on its own forecasts",
     "tags": (
         "recurrent",

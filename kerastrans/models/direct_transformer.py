@@ -1,4 +1,4 @@
-"""The encoder-decoder Transformer that forecasts the whole horizon at once.
+"""Transformer: encoder and decoder, for the whole horizon at once (Vaswani et al., 2017).
 
 Paper: https://arxiv.org/abs/1706.03762
 """
@@ -16,9 +16,6 @@ from kerastrans.models.parts.sublayers import TORCH_EPSILON
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {
-    "title": "Transformer",
-    "source": "Vaswani et al.",
-    "year": 2017,
     "summary": "encoder-decoder, whole horizon at once",
     "tags": ("attention", "mixes channels", "takes heads"),
     "paper": {"d_model": 512, "num_heads": 8, "ff_dim": 2048},

@@ -14,9 +14,6 @@ from kerastrans.models.parts.projections import time_dense
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {
-    "title": "DLinear",
-    "source": "Zeng et al.",
-    "year": 2023,
     "summary": "linear, of trend and season",
     "license": "Apache-2.0",
     "tags": ("linear", "channel independent", "takes heads"),

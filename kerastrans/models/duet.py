@@ -25,9 +25,6 @@ from kerastrans.utils.random import draw_seed
 from kerastrans.utils.validation import check_at_most, check_choice
 
 ARCHITECTURE = {
-    "title": "DUET",
-    "source": "Qiu et al.",
-    "year": 2025,
     "summary": "linear experts by window, masked attention to channels",
     "license": "MIT",
     "tags": ("attention", "mixes channels", "takes heads"),

@@ -22,9 +22,6 @@ from kerastrans.utils.model_files import serializable
 from kerastrans.utils.validation import check_choice
 
 ARCHITECTURE = {
-    "title": "FEDformer",
-    "source": "Zhou et al.",
-    "year": 2022,
     "summary": "Fourier blocks",
     "license": "MIT",
     "tags": ("attention", "mixes channels", "shift", "takes heads"),

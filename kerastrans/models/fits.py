@@ -15,9 +15,6 @@ from kerastrans.models.parts.normalized_window import open_window
 from kerastrans.utils.validation import check_at_most
 
 ARCHITECTURE = {
-    "title": "FITS",
-    "source": "Xu et al.",
-    "year": 2024,
     "summary": "complex map from spectrum to longer spectrum",
     "license": "Apache-2.0",
     "tags": ("linear", "channel independent", "affine", "takes heads"),

@@ -15,9 +15,6 @@ from kerastrans.models.parts.projections import dense
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {
-    "title": "FreTS",
-    "source": "Yi et al.",
-    "year": 2023,
     "summary": "dense layers on spectra",
     "license": "Apache-2.0",
     "tags": ("mlp", "mixes channels", "takes heads"),

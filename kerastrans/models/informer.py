@@ -26,9 +26,6 @@ from kerastrans.utils.random import draw_seed
 from kerastrans.utils.validation import check_choice, check_positive_integers
 
 ARCHITECTURE = {
-    "title": "Informer",
-    "source": "Zhou et al.",
-    "year": 2021,
     "summary": "ProbSparse, distilling",
     "license": "Apache-2.0",
     "tags": ("attention", "mixes channels", "takes heads"),

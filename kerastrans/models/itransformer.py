@@ -19,9 +19,6 @@ from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_choice
 
 ARCHITECTURE = {
-    "title": "iTransformer",
-    "source": "Liu et al.",
-    "year": 2024,
     "summary": "Transformer over channels",
     "license": "MIT",
     "tags": ("attention", "mixes channels", "affine", "takes heads"),

@@ -1,4 +1,4 @@
-"""A linear model: each step of the horizon is a weighted sum of the context.
+"""Linear: each step of the horizon is a weighted sum of the context (Zeng et al., 2023).
 
 Paper: https://arxiv.org/abs/2205.13504
 """
@@ -11,9 +11,6 @@ from kerastrans.models.parts.projections import time_dense
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {
-    "title": "Linear",
-    "source": "Zeng et al.",
-    "year": 2023,
     "summary": "one matrix over time",
     "tags": ("baseline", "linear", "channel independent", "takes heads"),
 }

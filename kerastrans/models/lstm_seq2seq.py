@@ -1,4 +1,4 @@
-"""An LSTM encoder-decoder with attention (Luong et al., 2015, figure 2).
+"""LSTM: an encoder-decoder (Sutskever et al., 2014), with attention (Luong et al., 2015, figure 2).
 
 Paper: https://arxiv.org/abs/1409.3215
 Attention: https://arxiv.org/abs/1508.04025
@@ -14,9 +14,6 @@ from kerastrans.models.parts.projections import dense
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {
-    "title": "LSTM",
-    "source": "Sutskever et al.",
-    "year": 2014,
     "summary": "encoder-decoder, attention",
     "tags": ("recurrent", "attention", "mixes channels", "takes heads"),
 }

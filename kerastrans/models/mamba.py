@@ -21,9 +21,6 @@ from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_positive_integers
 
 ARCHITECTURE = {
-    "title": "Mamba",
-    "source": "Gu, Dao",
-    "year": 2023,
     "summary": "selective state space over time",
     "license": "MIT",
     "tags": ("recurrent", "mixes channels", "affine", "takes heads"),

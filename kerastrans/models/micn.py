@@ -18,9 +18,6 @@ from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_positive_integers
 
 ARCHITECTURE = {
-    "title": "MICN",
-    "source": "Wang et al.",
-    "year": 2023,
     "summary": "local and global convolutions",
     "license": "MIT",
     "tags": ("convolution", "mixes channels", "takes heads"),

@@ -16,9 +16,6 @@ from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_at_most, check_choice, check_positive_integers
 
 ARCHITECTURE = {
-    "title": "ModernTCN",
-    "source": "Luo, Wang",
-    "year": 2024,
     "summary": "large depthwise convolutions over patches",
     "license": "MIT",
     "tags": ("convolution", "mixes channels", "affine", "takes heads"),

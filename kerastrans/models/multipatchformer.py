@@ -20,9 +20,6 @@ from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_at_most, check_divides, check_positive_integers
 
 ARCHITECTURE = {
-    "title": "MultiPatchFormer",
-    "source": "Naghashi et al.",
-    "year": 2025,
     "summary": "attention over patches of several lengths, then channels",
     "license": "MIT",
     "tags": ("attention", "mixes channels", "affine", "takes heads"),

@@ -17,9 +17,6 @@ from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_choice
 
 ARCHITECTURE = {
-    "title": "N-BEATS",
-    "source": "Oreshkin et al.",
-    "year": 2020,
     "summary": "residual blocks of curves",
     "license": "MIT",
     "tags": (

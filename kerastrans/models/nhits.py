@@ -16,9 +16,6 @@ from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_at_most, check_positive_integers
 
 ARCHITECTURE = {
-    "title": "N-HiTS",
-    "source": "Challu et al.",
-    "year": 2023,
     "summary": "N-BEATS at several rates",
     "license": "Apache-2.0",
     "tags": (

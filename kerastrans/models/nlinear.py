@@ -12,9 +12,6 @@ from kerastrans.models.parts.projections import time_dense
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {
-    "title": "NLinear",
-    "source": "Zeng et al.",
-    "year": 2023,
     "summary": "linear, from the last value",
     "license": "Apache-2.0",
     "tags": ("linear", "channel independent", "shift", "takes heads"),

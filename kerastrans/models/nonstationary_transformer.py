@@ -20,9 +20,6 @@ from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_choice, check_positive_integers
 
 ARCHITECTURE = {
-    "title": "Non-stationary Transformer",
-    "source": "Liu et al.",
-    "year": 2022,
     "summary": "Transformer with de-stationary attention",
     "license": "MIT",
     "tags": ("attention", "mixes channels", "takes heads"),

@@ -19,9 +19,6 @@ from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_dropout
 
 ARCHITECTURE = {
-    "title": "OLinear",
-    "source": "Yue et al.",
-    "year": 2025,
     "summary": "linear maps between decorrelated steps",
     "tags": ("mlp", "mixes channels", "affine", "takes heads"),
     "paper": {"embedding_dim": 16, "d_model": 512, "ff_dim": 512},

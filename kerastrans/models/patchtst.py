@@ -24,9 +24,6 @@ from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_at_most, check_choice
 
 ARCHITECTURE = {
-    "title": "PatchTST",
-    "source": "Nie et al.",
-    "year": 2023,
     "summary": "Transformer over patches",
     "license": "Apache-2.0",
     "tags": ("attention", "channel independent", "affine", "takes heads"),

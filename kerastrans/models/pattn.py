@@ -18,9 +18,6 @@ from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_at_most, check_choice
 
 ARCHITECTURE = {
-    "title": "PAttn",
-    "source": "Tan et al.",
-    "year": 2024,
     "summary": "one attention block over patches",
     "license": "MIT",
     "tags": ("attention", "channel independent", "affine", "takes heads"),

@@ -13,9 +13,6 @@ from kerastrans.models.parts.projections import time_dense
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {
-    "title": "RLinear",
-    "source": "Li et al.",
-    "year": 2023,
     "summary": "linear, of normalised windows",
     "license": "Apache-2.0",
     "tags": ("linear", "channel independent", "affine", "takes heads"),

@@ -15,9 +15,6 @@ from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_at_most, check_choice, check_positive_integers
 
 ARCHITECTURE = {
-    "title": "SegRNN",
-    "source": "Lin et al.",
-    "year": 2023,
     "summary": "GRU over segments",
     "license": "Apache-2.0",
     "tags": ("recurrent", "channel independent", "shift", "takes heads"),

@@ -22,9 +22,6 @@ from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_choice, check_dropout, check_non_negative, check_share
 
 ARCHITECTURE = {
-    "title": "SimpleTM",
-    "source": "Chen et al.",
-    "year": 2025,
     "summary": "learnt wavelets, attention by areas",
     "tags": ("attention", "mixes channels", "affine", "takes heads"),
 }

@@ -20,9 +20,6 @@ from kerastrans.utils.random import draw_seed
 from kerastrans.utils.validation import check_choice
 
 ARCHITECTURE = {
-    "title": "SOFTS",
-    "source": "Han et al.",
-    "year": 2024,
     "summary": "channels and their common core",
     "license": "MIT",
     "tags": ("mlp", "mixes channels", "affine", "takes heads"),

@@ -15,9 +15,6 @@ from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_at_most
 
 ARCHITECTURE = {
-    "title": "SparseTSF",
-    "source": "Lin et al.",
-    "year": 2024,
     "summary": "linear, period to period",
     "license": "Apache-2.0",
     "tags": ("linear", "channel independent", "shift", "takes heads"),

@@ -15,9 +15,6 @@ from kerastrans.models.parts.projections import dense
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {
-    "title": "TCN",
-    "source": "Bai et al.",
-    "year": 2018,
     "summary": "dilated causal convolutions",
     "license": "MIT",
     "tags": ("convolution", "mixes channels", "takes heads"),

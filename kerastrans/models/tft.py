@@ -1,4 +1,4 @@
-"""Temporal Fusion Transformer: variable selection, LSTM, attention (Lim et al., 2021, figure 2).
+"""TFT: variable selection, LSTM, attention (Lim et al., 2021, figure 2).
 
 Paper: https://arxiv.org/abs/1912.09363
 Code: https://github.com/thuml/Time-Series-Library/tree/4e938a1
@@ -23,9 +23,6 @@ from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_choice, check_dropout, check_positive_integers
 
 ARCHITECTURE = {
-    "title": "TFT",
-    "source": "Lim et al.",
-    "year": 2021,
     "summary": "variable selection, LSTM, attention",
     "license": "MIT",
     "tags": (

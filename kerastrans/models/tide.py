@@ -16,9 +16,6 @@ from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_choice
 
 ARCHITECTURE = {
-    "title": "TiDE",
-    "source": "Das et al.",
-    "year": 2023,
     "summary": "dense encoder and decoder",
     "license": "MIT",
     "tags": ("mlp", "channel independent", "affine", "takes heads"),

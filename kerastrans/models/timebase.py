@@ -15,9 +15,6 @@ from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_at_most, check_non_negative
 
 ARCHITECTURE = {
-    "title": "TimeBase",
-    "source": "Huang et al.",
-    "year": 2025,
     "summary": "few basis segments",
     "license": "MIT",
     "tags": ("linear", "channel independent", "shift", "takes heads"),

@@ -23,9 +23,6 @@ from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_at_most, check_choice, check_positive_integers
 
 ARCHITECTURE = {
-    "title": "TimeBridge",
-    "source": "Liu et al.",
-    "year": 2025,
     "summary": "attention to detrended patches, then channels",
     "license": "MIT",
     "tags": ("attention", "mixes channels", "affine", "takes heads"),

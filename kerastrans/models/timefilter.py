@@ -18,9 +18,6 @@ from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_at_most, check_dropout
 
 ARCHITECTURE = {
-    "title": "TimeFilter",
-    "source": "Hu et al.",
-    "year": 2025,
     "summary": "filtered graph of the patches of all channels",
     "license": "MIT",
     "tags": ("attention", "mixes channels", "affine", "takes heads"),

@@ -20,9 +20,6 @@ from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_positive_integers
 
 ARCHITECTURE = {
-    "title": "TimeKAN",
-    "source": "Huang et al.",
-    "year": 2025,
     "summary": "Chebyshev polynomials per band of frequencies",
     "license": "Apache-2.0",
     "tags": ("mlp", "channel independent", "affine", "takes heads"),

@@ -21,9 +21,6 @@ from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_choice
 
 ARCHITECTURE = {
-    "title": "TimeMixer",
-    "source": "Wang et al.",
-    "year": 2024,
     "summary": "mixed resolutions",
     "license": "Apache-2.0",
     "tags": ("mlp", "channel independent", "affine", "takes heads"),

@@ -20,9 +20,6 @@ from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_positive_integers
 
 ARCHITECTURE = {
-    "title": "TimesNet",
-    "source": "Wu et al.",
-    "year": 2023,
     "summary": "images of periods",
     "license": "MIT",
     "tags": ("convolution", "mixes channels", "affine", "takes heads"),

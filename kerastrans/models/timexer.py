@@ -19,9 +19,6 @@ from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_at_most, check_positive_integers
 
 ARCHITECTURE = {
-    "title": "TimeXer",
-    "source": "Wang et al.",
-    "year": 2024,
     "summary": "patches that ask channels",
     "license": "MIT",
     "tags": (

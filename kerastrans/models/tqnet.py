@@ -15,9 +15,6 @@ from kerastrans.models.parts.projections import dense
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {
-    "title": "TQNet",
-    "source": "Lin et al.",
-    "year": 2025,
     "summary": "attention over channels, queried by a learnt cycle",
     "license": "Apache-2.0",
     "tags": ("attention", "mixes channels", "affine", "takes heads"),

@@ -15,9 +15,6 @@ from kerastrans.models.parts.regression import covariate_columns
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {
-    "title": "TSMixer",
-    "source": "Chen et al.",
-    "year": 2023,
     "summary": "dense over time, then channels",
     "license": "Apache-2.0",
     "tags": (

@@ -21,9 +21,6 @@ from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_at_most
 
 ARCHITECTURE = {
-    "title": "WPMixer",
-    "source": "Murad et al.",
-    "year": 2025,
     "summary": "mixed patches of wavelet coefficients",
     "license": "MIT",
     "tags": ("mlp", "channel independent", "affine", "takes heads"),

@@ -18,9 +18,6 @@ from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_divides, check_positive_integers
 
 ARCHITECTURE = {
-    "title": "xLSTM-Mixer",
-    "source": "Kraus et al.",
-    "year": 2025,
     "summary": "recurrent network over channels, two views",
     "license": "MIT",
     "tags": ("recurrent", "mixes channels", "affine", "takes heads"),

@@ -19,9 +19,6 @@ from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_at_most, check_choice, check_weight
 
 ARCHITECTURE = {
-    "title": "xPatch",
-    "source": "Stitsyuk, Choi",
-    "year": 2025,
     "summary": "season by convolutions over patches, trend by linear maps",
     "license": "Apache-2.0",
     "tags": ("convolution", "channel independent", "affine", "takes heads"),
