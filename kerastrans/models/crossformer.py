@@ -4,7 +4,6 @@ Paper: https://openreview.net/forum?id=vSVLM2j9eie
 Code: https://github.com/thuml/Time-Series-Library/tree/4e938a1
 """
 
-import keras
 from keras import layers, ops
 
 from kerastrans.layers import (
@@ -119,8 +118,7 @@ def build_crossformer_model(
     x = x[:, :, -prediction_length:] if pad_end else x[:, :, :prediction_length]
     x = ops.transpose(x, (0, 2, 1, 3))
     x = ops.reshape(x, (-1, prediction_length, num_channels * head.size))
-    outputs = window.forecast(x, head, prediction_length)
-    return keras.Model(window.history, outputs, name=name)
+    return window.model(x, head, prediction_length, name)
 
 
 def _embed_segments(x, segments, segment_length, d_model, dropout, pad_end):

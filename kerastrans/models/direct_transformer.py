@@ -3,7 +3,6 @@
 Paper: https://arxiv.org/abs/1706.03762
 """
 
-import keras
 from keras import layers
 
 from kerastrans.layers.initializers import FanInUniform
@@ -20,11 +19,7 @@ ARCHITECTURE = {
     "tags": ("attention", "mixes channels", "takes heads"),
     "paper": {"d_model": 512, "num_heads": 8, "ff_dim": 2048},
 }
-SEARCH_SPACE = {
-    "d_model": (16, 32, 64, 128),
-    "num_encoder_blocks": (1, 2),
-    "dropout": (0.0, 0.1),
-}
+SEARCH_SPACE = {"d_model": (16, 32, 64, 128), "num_encoder_blocks": (1, 2), "dropout": (0.0, 0.1)}
 
 
 @checked(may_be_zero=("label_length",))
@@ -109,5 +104,4 @@ def build_direct_transformer_model(
         x = transformer_decoder(x, memory, **block, name=f"decoder_{i}")
     x = close(x[:, -prediction_length:])
     x = dense(num_channels * head.size, dtype=full_precision(), name="head")(x)
-    outputs = window.forecast(x, head, prediction_length)
-    return keras.Model(window.history, outputs, name=name)
+    return window.model(x, head, prediction_length, name)

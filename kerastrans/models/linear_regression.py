@@ -3,8 +3,6 @@
 Paper: https://arxiv.org/abs/2205.13504
 """
 
-import keras
-
 from kerastrans.models.parts.checks import checked
 from kerastrans.models.parts.normalized_window import open_window
 from kerastrans.models.parts.projections import time_dense
@@ -14,9 +12,7 @@ ARCHITECTURE = {
     "summary": "one matrix over time",
     "tags": ("baseline", "linear", "channel independent", "takes heads"),
 }
-SEARCH_SPACE = {
-    "individual": (False, True),
-}
+SEARCH_SPACE = {"individual": (False, True)}
 
 
 @checked
@@ -59,5 +55,4 @@ def build_linear_regression_model(
     x = time_dense(
         window.values, prediction_length * head.size, individual=individual, dtype=full_precision()
     )
-    outputs = window.forecast(x, head, prediction_length)
-    return keras.Model(window.history, outputs, name=name)
+    return window.model(x, head, prediction_length, name)

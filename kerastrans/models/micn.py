@@ -142,5 +142,4 @@ def build_micn_model(
     for i in range(num_blocks):
         x = mix_scales(x, f"scales_{i}")
     x = dense(num_channels * head.size, dtype=dtype, name="head")(x[:, -prediction_length:])
-    outputs = window.forecast(x, head, prediction_length, shift=trend)
-    return keras.Model(window.history, outputs, name=name)
+    return window.model(x, head, prediction_length, name, shift=trend)

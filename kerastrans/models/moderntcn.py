@@ -4,7 +4,6 @@ Paper: https://openreview.net/forum?id=vpJMJerXHU
 Code: https://github.com/luodhhh/ModernTCN/tree/56a9a2c
 """
 
-import keras
 from keras import layers, ops
 
 from kerastrans.layers import Dropout, Patching
@@ -195,8 +194,7 @@ def build_moderntcn_model(
             moving_average=moving_average,
             affine=affine and center is not None,
         )
-    outputs = window.forecast(x, head, prediction_length)
-    return keras.Model(window.history, outputs, name=name)
+    return window.model(x, head, prediction_length, name)
 
 
 def _check_stages(**sizes):
