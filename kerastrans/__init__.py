@@ -3,18 +3,69 @@
 import importlib
 import sys
 
-from kerastrans.utils.lazy import Later, homes_of, names_of, use_only_backend
+from kerastrans.utils.lazy import Later, names_of, use_only_backend
 from kerastrans.version import __version__ as __version__
 
-# Classes that are saved with models, besides those of heads, layers and models.
+_HOMES = {
+    "data": (),
+    "datasets": (),
+    "decoding.generation": ("generate", "generate_steps", "generate_tokens"),
+    "decoding.inspection": ("attention_scores", "variable_importances"),
+    "decoding.samplers": ("BeamSampler", "GreedySampler", "RandomSampler"),
+    "decoding.sampling": ("generate_samples",),
+    "evaluation": ("ForecastError",),
+    "evaluation.backtesting": (),
+    "evaluation.scores.metrics": (),
+    "evaluation.scores.path_scores": (),
+    "evaluation.plotting": (),
+    "evaluation.report": (),
+    "export": ("export_litert", "export_onnx", "export_savedmodel"),
+    "forecasting.conformal": (),
+    "forecasting.forecaster": ("Forecaster", "Training"),
+    "forecasting.partitions": (),
+    "forecasting.paths": (
+        "aggregate_paths",
+        "backtest_aggregates",
+        "find_first_passages",
+        "find_peaks",
+    ),
+    "forecasting.presets": (),
+    "forecasting.presets.pretrained": ("from_pretrained",),
+    "forecasting.presets.upload": ("upload_preset",),
+    "forecasting.selection": ("select",),
+    "forecasting.selection.combination": ("combine",),
+    "forecasting.selection.tuning": (),
+    "heads": (),
+    "layers": (
+        "CachedMultiHeadAttention",
+        "LearntPositionalEncoding",
+        "PositionalEncoding",
+        "TransformerDecoder",
+        "TransformerEncoder",
+    ),
+    "layers.masks": ("combine_masks", "create_look_ahead_mask", "create_padding_mask"),
+    "lessons": (),
+    "models": ("build_seq2seq_transformer", "build_transformer_model"),
+    "layers.transformer.blocks": ("transformer_decoder", "transformer_encoder"),
+    "models.parts.regression": ("regress",),
+    "models.parts.sublayers": ("position_wise_ffn",),
+    "serving": (),
+    "testing": (),
+    "text": (),
+    "utils.distribution": (),
+    "utils.precision": (),
+    "zoo": (),
+}
+# Classes that are saved with models, besides those of `_ROOMS`.
 _SAVED = {
     "decoding.generation": ("AutoregressiveModel", "TokenModel"),
     "decoding.rollout": ("Rollout", "SampledQuantiles"),
     "layers.initializers": ("FanInUniform",),
     "text.metrics": ("TokenAccuracy",),
 }
+_ROOMS = ("heads", "layers", "models")
 use_only_backend()
-__getattr__, __dir__, __all__ = names_of(__name__)
+__getattr__, __dir__, __all__ = names_of(__name__, _HOMES)
 
 
 class _KerasFinder:
@@ -42,13 +93,12 @@ def _register(keras):
     A class replaces its stand-in when its module is imported.
     """
     importlib.import_module("kerastrans.utils.keras_internals").leave_tensorflow_out()
-    models = importlib.import_module("kerastrans.models").HOMES
-    saved = _SAVED | {f"models.{module}": names for module, names in models.items()}
-    homes = homes_of("kerastrans.heads") | homes_of("kerastrans.layers")
-    homes |= {name: f"kerastrans.{module}" for module, names in saved.items() for name in names}
+    rooms = {room: importlib.import_module(f"kerastrans.{room}").HOMES for room in _ROOMS}
+    homes = {f"{room}.{module}": names for room in rooms for module, names in rooms[room].items()}
     objects = keras.saving.get_custom_objects()
-    for name, module in homes.items():
-        objects.setdefault(f"kerastrans>{name}", Later(module, name))
+    for module, names in {**homes, **_SAVED}.items():
+        for name in names:
+            objects.setdefault(f"kerastrans>{name}", Later(f"kerastrans.{module}", name))
 
 
 if "keras" in sys.modules:

@@ -6,4 +6,12 @@ One function (`kerastrans.export.forecast`) is traced for all three. Only this f
 
 from kerastrans.utils.lazy import names_of
 
-__getattr__, __dir__, __all__ = names_of(__name__)
+__getattr__, __dir__, __all__ = names_of(
+    __name__,
+    {
+        "files": ("export",),
+        "litert": ("export_litert",),
+        "onnx": ("export_onnx",),
+        "savedmodel": ("export_savedmodel", "run_savedmodel"),
+    },
+)

@@ -1,10 +1,10 @@
-"""The public names, which are imported on first use."""
+"""Written by tools/checks/stubs.py from kerastrans/export/__init__.py."""
 
-from . import files as files
-from .files import export as export
-from . import litert as litert
-from .litert import export_litert as export_litert
-from . import onnx as onnx
-from .onnx import export_onnx as export_onnx
-from . import savedmodel as savedmodel
-from .savedmodel import export_savedmodel as export_savedmodel, run_savedmodel as run_savedmodel
+from kerastrans.export import files as files
+from kerastrans.export.files import export as export
+from kerastrans.export import litert as litert
+from kerastrans.export.litert import export_litert as export_litert
+from kerastrans.export import onnx as onnx
+from kerastrans.export.onnx import export_onnx as export_onnx
+from kerastrans.export import savedmodel as savedmodel
+from kerastrans.export.savedmodel import export_savedmodel as export_savedmodel, run_savedmodel as run_savedmodel

@@ -12,4 +12,17 @@ same object reads these parameters as NumPy arrays with `point`, `median`, `quan
 
 from kerastrans.utils.lazy import names_of
 
-__getattr__, __dir__, __all__ = names_of(__name__)
+HOMES = {
+    "base": ("Head", "centered_log_steps"),
+    "counts": ("CountHead", "HurdleNegativeBinomialHead", "NegativeBinomialHead", "PoissonHead"),
+    "lookup": ("get", "names", "of"),
+    "losses": ("CRPS", "KnownTargets", "NegativeLogLikelihood", "Pinball"),
+    "mixture": ("MixtureHead",),
+    "normal": ("NormalHead",),
+    "point": ("PointError", "PointHead"),
+    "quantile": ("GivenQuantiles", "QuantileHead"),
+    "samples": ("Samples",),
+    "student_t": ("StudentTHead",),
+    "tweedie": ("TweedieHead",),
+}
+__getattr__, __dir__, __all__ = names_of(__name__, HOMES, with_modules=False)

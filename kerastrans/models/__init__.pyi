@@ -1,4 +1,4 @@
-"""Written by tools/checks/stubs.py from kerastrans/models."""
+"""Written by tools/checks/stubs.py from kerastrans/models/__init__.py."""
 
 from kerastrans.models import amplifier as amplifier
 from kerastrans.models.amplifier import build_amplifier_model as build_amplifier_model

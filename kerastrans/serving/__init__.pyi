@@ -1,8 +1,8 @@
-"""The public names, which are imported on first use."""
+"""Written by tools/checks/stubs.py from kerastrans/serving/__init__.py."""
 
-from . import app as app
-from .app import create_app as create_app
-from . import server as server
-from .server import serve as serve
-from . import settings as settings
-from .settings import Settings as Settings
+from kerastrans.serving import app as app
+from kerastrans.serving.app import create_app as create_app
+from kerastrans.serving import server as server
+from kerastrans.serving.server import serve as serve
+from kerastrans.serving import settings as settings
+from kerastrans.serving.settings import Settings as Settings

@@ -1,10 +1,10 @@
-"""The public names, which are imported on first use."""
+"""Written by tools/checks/stubs.py from kerastrans/testing/__init__.py."""
 
-from . import cases as cases
-from .cases import example_inputs as example_inputs, example_windows as example_windows
-from . import forecasters as forecasters
-from .forecasters import check_forecaster as check_forecaster
-from . import models as models
-from .models import check_model as check_model
-from . import reports as reports
-from .reports import CheckReport as CheckReport, CheckResult as CheckResult
+from kerastrans.testing import cases as cases
+from kerastrans.testing.cases import example_inputs as example_inputs, example_windows as example_windows
+from kerastrans.testing import forecasters as forecasters
+from kerastrans.testing.forecasters import check_forecaster as check_forecaster
+from kerastrans.testing import models as models
+from kerastrans.testing.models import check_model as check_model
+from kerastrans.testing import reports as reports
+from kerastrans.testing.reports import CheckReport as CheckReport, CheckResult as CheckResult

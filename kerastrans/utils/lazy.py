@@ -1,11 +1,9 @@
 """Public names that are imported on first use, and what is set before Keras is imported."""
 
-import ast
 import contextlib
 import importlib
 import importlib.util
 import os
-import pkgutil
 import sys
 
 BACKENDS = ("tensorflow", "jax", "torch")  # the names of Keras's backends, packages and extras
@@ -25,36 +23,27 @@ def use_only_backend():
         os.environ["KERAS_BACKEND"] = installed[0]
 
 
-def names_of(package):
+def names_of(package, homes, with_modules=True):
     """Return `__getattr__`, `__dir__` and `__all__` of a package whose names live in other modules.
 
     Args:
-        package: str, name of the package, whose `__init__.pyi` imports its public names.
+        package: str, name of the package.
+        homes: dict of a module below `package` -> its public names; the module itself is public
+            too, under the last part of its name.
+        with_modules: bool, whether the modules are public.
     """
-    homes = homes_of(package)
-    public = sorted(homes)
+    modules = {module.rpartition(".")[2]: module for module in homes if with_modules}
+    home_of = {name: module for module, names in homes.items() for name in names}
+    public = sorted({*modules, *home_of})
 
     def get(name):
-        if name not in homes:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        home = homes[name]
-        # A module, or a name in one.
-        if home == package or not hasattr(_import(home), name):
-            return _import(f"{home}.{name}")
-        return getattr(_import(home), name)
+        if name in home_of:
+            return getattr(_import(f"{package}.{home_of[name]}"), name)
+        if name in modules:
+            return _import(f"{package}.{modules[name]}")
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
     return get, lambda: public, public
-
-
-def homes_of(package):
-    """Return a dict of the public names of a package -> the modules they are imported from."""
-    nodes = ast.parse(pkgutil.get_data(package, "__init__.pyi")).body
-    imports = [node for node in nodes if isinstance(node, ast.ImportFrom)]
-    return {
-        name.name: f"{package}.{node.module}" if node.module else package
-        for node in imports
-        for name in node.names
-    }
 
 
 class Later:

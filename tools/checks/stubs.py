@@ -1,12 +1,10 @@
-"""Write what type checkers cannot see: builders, imported on first use, and fields as arguments.
+"""Write what type checkers cannot see: names that are imported on first use, fields as arguments.
 
 python -m tools.checks.stubs
 """
 
 import ast
 from pathlib import Path
-
-from kerastrans.utils import lazy
 
 ROOT = Path(__file__).parents[2]
 RECIPE = ROOT / "kerastrans/forecasting/inference/recipe.py"
@@ -18,12 +16,16 @@ def main():
 
 
 def stubs():
-    """Dict of path -> text: builders of architectures, and fields as arguments."""
-    models = ROOT / "kerastrans/models"
-    return {
-        RECIPE: _with_changes(RECIPE.read_text()),
-        models / "__init__.pyi": _stub("kerastrans.models", _builders(models)),
-    }
+    """Dict of path -> text: what a type checker or an editor cannot see in `names_of`."""
+    found = {RECIPE: _with_changes(RECIPE.read_text())}
+    for path in sorted((ROOT / "kerastrans").rglob("__init__.py")):
+        tree = ast.parse(path.read_text())
+        is_models = path.parent.name == "models"
+        homes, with_modules = (_builders(path.parent), True) if is_models else homes_of(tree)
+        if homes is not None:
+            package = ".".join(path.parent.relative_to(ROOT).parts)
+            found[path.with_suffix(".pyi")] = _stub(package, homes, with_modules)
+    return found
 
 
 def _with_changes(source):
@@ -35,22 +37,23 @@ def _with_changes(source):
     return "\n".join(lines) + "\n"
 
 
-def homes_of(path):
-    """Dict of a module below kerastrans -> the names that a stub imports from it, maybe none."""
-    package, homes = ".".join(path.parent.relative_to(ROOT).parts), {}
-    for name, home in lazy.homes_of(package).items():
-        module = f"{home}.{name}"
-        place = ROOT.joinpath(*module.split("."))
-        if place.is_dir() or place.with_suffix(".py").is_file():
-            homes.setdefault(module.removeprefix("kerastrans."), ())
-        else:
-            home = home.removeprefix("kerastrans.")
-            homes[home] = (*homes.get(home, ()), name)
-    return homes
+def homes_of(tree):
+    """The dict that the module gives to `names_of`, if any, and whether its modules are public."""
+    literals = {
+        node.targets[0].id: node.value
+        for node in tree.body
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "names_of":
+            homes = node.args[1]
+            homes = ast.literal_eval(literals.get(getattr(homes, "id", None), homes))
+            return homes, all(keyword.arg != "with_modules" for keyword in node.keywords)
+    return None, True
 
 
 def _builders(folder):
-    """The dict of module -> function that builds its model, in the order of their files."""
+    """The dict of module -> function that builds its model, as `names_of` takes it."""
     functions = {
         path.stem: [
             x.name for x in ast.parse(path.read_text()).body if isinstance(x, ast.FunctionDef)
@@ -65,12 +68,19 @@ def _builders(folder):
     }
 
 
-def _stub(package, homes):
-    lines = [f'"""Written by tools/checks/stubs.py from {package.replace(".", "/")}."""\n']
+def _stub(package, homes, with_modules):
+    lines = [
+        f'"""Written by tools/checks/stubs.py from {package.replace(".", "/")}/__init__.py."""\n'
+    ]
     for module, names in homes.items():
-        lines.append(f"from {package} import {module} as {module}")
-        listed = ", ".join(f"{name} as {name}" for name in names)
-        lines.append(f"from {package}.{module} import {listed}")
+        parent, _, last = module.rpartition(".")
+        if with_modules:
+            lines.append(f"from {package}{'.' * bool(parent)}{parent} import {last} as {last}")
+        if names:
+            listed = ", ".join(f"{name} as {name}" for name in names)
+            lines.append(f"from {package}.{module} import {listed}")
+    if package == "kerastrans":
+        lines.append("\n__version__: str")
     return "\n".join(lines) + "\n"
 
 

@@ -7,10 +7,10 @@ import ast
 import functools
 from pathlib import Path
 
+import kerastrans
 from tools.checks.stubs import homes_of
 
 ROOT = Path(__file__).parents[2]
-HOMES = homes_of(ROOT / "kerastrans/__init__.pyi")
 # Written as `kerastrans.data.Clock`; the names of other rooms as `kerastrans.masks.combine_masks`.
 ABOUT = {
     "forecasting": "Forecaster, selection, presets",
@@ -85,7 +85,7 @@ def index():
 def names():
     """Dict of each room -> dict of a name as it is imported -> where it is, below kerastrans."""
     found = {room: {} for room in ABOUT}
-    for module, listed in HOMES.items():
+    for module, listed in kerastrans._HOMES.items():
         room, _, file = module.partition(".")
         for name in listed:
             found[room][f"kerastrans.{name}"] = f"{home(module, name)}.{name}"
@@ -101,29 +101,23 @@ def public(module):
     assigned = {ast.unparse(x.targets[0]): x.value for x in tree.body if isinstance(x, ast.Assign)}
     if "__all__" in assigned:
         return ast.literal_eval(assigned["__all__"])
-    if homes := lazy(module):
-        return [name for names in homes.values() for name in names]
-    if HOMES[module]:
+    if (lazy := homes_of(tree)[0]) is not None:
+        return [name for names in lazy.values() for name in names]
+    if kerastrans._HOMES[module]:
         return []
     kinds = (ast.FunctionDef, ast.ClassDef)
     return [x.name for x in tree.body if isinstance(x, kinds) and not x.name.startswith("_")]
-
-
-def lazy(module):
-    """Dict of a module -> the names that a room imports from it on first use."""
-    path = module_path(module).with_suffix(".pyi")
-    return homes_of(path) if path.is_file() and module != "models" else {}
 
 
 def home(module, name):
     """The module, below kerastrans, in which a name of `module` is defined."""
     if module == "models" and name.startswith("build_"):
         return f"models.{name.removeprefix('build_').removesuffix('_model')}"
-    for file, listed in lazy(module).items():
+    tree = parsed(module_path(module))
+    for file, listed in (homes_of(tree)[0] or {}).items():
         if name in listed:
-            return home(file, name)  # which may import it in turn
-    nodes = parsed(module_path(module)).body
-    imports = [node for node in nodes if isinstance(node, ast.ImportFrom)]
+            return home(f"{module}.{file}", name)  # which may import it in turn
+    imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
     for node in imports:
         if node.module.startswith("kerastrans.") and name in [x.name for x in node.names]:
             return home(node.module.removeprefix("kerastrans."), name)

@@ -16,4 +16,20 @@ independent observations that the guarantee is based on.
 
 from kerastrans.utils.lazy import names_of
 
-__getattr__, __dir__, __all__ = names_of(__name__)
+__getattr__, __dir__, __all__ = names_of(
+    __name__,
+    {
+        "coverage": ("coverage_by_series",),
+        "group_intervals": ("GroupIntervals",),
+        "intervals": ("ConformalIntervals",),
+        "offsets": (
+            "adaptive_offsets",
+            "are_skewed",
+            "conformity_scores",
+            "count_effective",
+            "split_offsets",
+            "windows_needed",
+        ),
+    },
+    with_modules=False,
+)

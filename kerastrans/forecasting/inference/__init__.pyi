@@ -1,9 +1,9 @@
-"""The public names, which are imported on first use."""
+"""Written by tools/checks/stubs.py from kerastrans/forecasting/inference/__init__.py."""
 
-from . import adaptation as adaptation
-from . import artefact as artefact
-from . import calibration as calibration
-from . import importances as importances
-from . import preset_files as preset_files
-from . import rolling_origins as rolling_origins
-from . import serialization as serialization
+from kerastrans.forecasting.inference import adaptation as adaptation
+from kerastrans.forecasting.inference import artefact as artefact
+from kerastrans.forecasting.inference import calibration as calibration
+from kerastrans.forecasting.inference import importances as importances
+from kerastrans.forecasting.inference import preset_files as preset_files
+from kerastrans.forecasting.inference import rolling_origins as rolling_origins
+from kerastrans.forecasting.inference import serialization as serialization

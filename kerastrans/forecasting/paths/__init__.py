@@ -9,4 +9,11 @@ peak or the time of an event is computed path by path, and its distribution is t
 
 from kerastrans.utils.lazy import names_of
 
-__getattr__, __dir__, __all__ = names_of(__name__)
+__getattr__, __dir__, __all__ = names_of(
+    __name__,
+    {
+        "aggregates": ("aggregate_paths", "backtest_aggregates"),
+        "events": ("find_first_passages", "find_peaks"),
+        "simulation": (),
+    },
+)

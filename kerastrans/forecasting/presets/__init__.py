@@ -2,4 +2,10 @@
 
 from kerastrans.utils.lazy import names_of
 
-__getattr__, __dir__, __all__ = names_of(__name__)
+__getattr__, __dir__, __all__ = names_of(
+    __name__,
+    {
+        "catalog": ("card", "check", "evaluate", "load", "load_trained", "write"),
+        "sources": ("FOLDER", "names"),
+    },
+)

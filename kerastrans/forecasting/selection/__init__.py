@@ -2,4 +2,6 @@
 
 from kerastrans.utils.lazy import names_of
 
-__getattr__, __dir__, __all__ = names_of(__name__)
+__getattr__, __dir__, __all__ = names_of(
+    __name__, {"combination": ("Selected", "combine"), "search": ("select",), "tuning": ()}
+)

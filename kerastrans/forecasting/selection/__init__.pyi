@@ -1,7 +1,7 @@
-"""The public names, which are imported on first use."""
+"""Written by tools/checks/stubs.py from kerastrans/forecasting/selection/__init__.py."""
 
-from . import combination as combination
-from .combination import Selected as Selected, combine as combine
-from . import search as search
-from .search import select as select
-from . import tuning as tuning
+from kerastrans.forecasting.selection import combination as combination
+from kerastrans.forecasting.selection.combination import Selected as Selected, combine as combine
+from kerastrans.forecasting.selection import search as search
+from kerastrans.forecasting.selection.search import select as select
+from kerastrans.forecasting.selection import tuning as tuning
