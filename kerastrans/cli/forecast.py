@@ -29,7 +29,7 @@ ROWS = {
     "--fill-rows": {
         "action": "store_true",
         "help": "forecast the rows at the end of the file that are empty in every series",
-    },
+    }
 }
 PATHS = {
     "--num-paths": option("paths of each series (default: 100)", COUNT),

@@ -50,7 +50,7 @@ TRAINING = {
 TEST = {
     "--test-size": option(
         "last steps of each series, used only for the report (default: at most a fifth)", STEPS
-    ),
+    )
 }
 DEMO_SIZES = {"context_length": 168, "prediction_length": 24}
 DEMO = {"batch_size": 128, "epochs": 10}

@@ -232,8 +232,7 @@ def _check_operation(call, axes):
         )
     if not decodable:
         raise _refusal(
-            call,
-            "it may look across time; use a position-wise layer, or define `decode` for it",
+            call, "it may look across time; use a position-wise layer, or define `decode` for it"
         )
 
 

@@ -21,11 +21,7 @@ OPSET = 18
 INT64 = 7  # as onnx.TensorProto numbers it
 
 
-def export_onnx(
-    model: keras.Model,
-    path: PathLike,
-    **options: Any,
-) -> Path:
+def export_onnx(model: keras.Model, path: PathLike, **options: Any) -> Path:
     """Export a model as an ONNX file, which runs without TensorFlow, Keras and kerastrans.
 
     Inputs and outputs are those of `export_savedmodel`, for any batch size. The file's properties

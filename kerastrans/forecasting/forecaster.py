@@ -17,11 +17,7 @@ from kerastrans.evaluation.columns import CONTAMINATION, CUTOFF
 from kerastrans.forecasting import inference, paths, training
 from kerastrans.forecasting.inference.config import AUTO, Config
 from kerastrans.forecasting.inference.contamination import describe_contamination, warn_if_seen
-from kerastrans.forecasting.inference.forecast import (
-    forecast_outputs,
-    forecast_table,
-    read_windows,
-)
+from kerastrans.forecasting.inference.forecast import forecast_outputs, forecast_table, read_windows
 from kerastrans.forecasting.inference.horizon import with_horizon
 from kerastrans.forecasting.inference.model import reinitialise
 from kerastrans.forecasting.inference.model_card import facts_of

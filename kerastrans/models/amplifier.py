@@ -4,21 +4,17 @@ Paper: https://arxiv.org/abs/2501.17216
 Code: https://github.com/aikunyi/Amplifier/tree/d43dd59
 """
 
-import keras
 from keras import layers, ops
 
 from kerastrans.layers import ComplexDense, SeriesDecomposition
 from kerastrans.layers.frequency.fourier import irfft, rfft
 from kerastrans.layers.initializers import FanInUniform
 from kerastrans.models.parts.checks import checked
-from kerastrans.models.parts.normalized_window import open_window
+from kerastrans.models.parts.normalized_window import STANDARDIZED, open_window
 from kerastrans.models.parts.projections import dense, time_dense
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {
-    "title": "Amplifier",
-    "source": "Fei et al.",
-    "year": 2025,
     "summary": "weak frequencies amplified by the flipped spectrum",
     "tags": ("mlp", "mixes channels", "affine", "takes heads"),
     "paper": {"hidden_dim": 512},
@@ -117,9 +113,7 @@ def build_amplifier_model(
         # (batch, time * size, channels)
         return ops.reshape(x, (-1, prediction_length * head.size, num_channels))
 
-    window = open_window(
-        context_length, num_channels, head, center="mean", scale="std", affine=True
-    )
+    window = open_window(context_length, num_channels, head, **STANDARDIZED, affine=True)
     spectrum = rfft(ops.transpose(window.values, (0, 2, 1)))  # (batch, channels, frequencies)
     flipped = flip_spectrum(spectrum)
     amplified = (part + more for part, more in zip(spectrum, flipped, strict=True))
@@ -133,5 +127,4 @@ def build_amplifier_model(
     trend = map_time(trend, length, "trend", dtype=dtype)
     # In the paper the spectra of forecast and flipped part are subtracted, which is the same.
     x = layers.Subtract(dtype=dtype)([layers.Add(dtype=dtype)([season, trend]), restore(flipped)])
-    outputs = window.forecast(x, head, prediction_length)
-    return keras.Model(window.history, outputs, name=name)
+    return window.model(x, head, prediction_length, name)

@@ -46,6 +46,7 @@ TIERS = {
     ),
 }
 COMPARISON = "for comparison"
+HEADING = re.compile(r"(.+?): .+? \((.+?), (\d{4})")  # of a file: its title, idea and paper
 _FOLDER = __name__.rpartition(".")[0]
 
 
@@ -55,7 +56,8 @@ class Architecture:
 
     Attributes:
         name: Name of the architecture, as `build` takes it.
-        title: Name of the architecture in its paper.
+        title: Name of the architecture in its paper, from the first line of the docstring of the
+            file, as the next two.
         source: Authors of the paper.
         year: int, year of the paper.
         summary: Description in a few words.
@@ -218,9 +220,14 @@ def read_architecture(name):
         values |= {x.name: x.args for x in tree.body if isinstance(x, ast.FunctionDef)}
     if "ARCHITECTURE" not in values:
         return None
+    # Without docstrings (python -OO) and sources, an architecture has its name as a title.
+    title, authors, year = HEADING.match(text).groups() if text else (name, "", 0)
     urls = dict(re.findall(r"^(Paper|Code): (\S+)$", text, re.MULTILINE))
     return Architecture(
         name,
+        title,
+        authors,
+        int(year),
         **values["ARCHITECTURE"],
         paper_url=urls.get("Paper", ""),
         code_url=urls.get("Code", ""),

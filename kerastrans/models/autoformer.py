@@ -12,19 +12,12 @@ from kerastrans.models.parts.encoder_decoders import decomposition_transformer, 
 from kerastrans.models.parts.normalized_window import open_window
 
 ARCHITECTURE = {
-    "title": "Autoformer",
-    "source": "Wu et al.",
-    "year": 2021,
     "summary": "auto-correlation",
     "license": "MIT",
     "tags": ("attention", "mixes channels", "shift", "takes heads"),
     "paper": {"d_model": 512, "ff_dim": 2048},
 }
-SEARCH_SPACE = {
-    "d_model": (16, 32, 64, 128),
-    "moving_average": (13, 25),
-    "dropout": (0.0, 0.1),
-}
+SEARCH_SPACE = {"d_model": (16, 32, 64, 128), "moving_average": (13, 25), "dropout": (0.0, 0.1)}
 
 
 @checked

@@ -4,7 +4,6 @@ Paper: https://openreview.net/forum?id=vSVLM2j9eie
 Code: https://github.com/thuml/Time-Series-Library/tree/4e938a1
 """
 
-import keras
 from keras import layers, ops
 
 from kerastrans.layers import (
@@ -21,9 +20,6 @@ from kerastrans.models.parts.sublayers import TORCH_EPSILON, add_norm, position_
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {
-    "title": "Crossformer",
-    "source": "Zhang, Yan",
-    "year": 2023,
     "summary": "attention over time, then channels",
     "license": "MIT",
     "tags": ("attention", "mixes channels", "takes heads"),
@@ -122,8 +118,7 @@ def build_crossformer_model(
     x = x[:, :, -prediction_length:] if pad_end else x[:, :, :prediction_length]
     x = ops.transpose(x, (0, 2, 1, 3))
     x = ops.reshape(x, (-1, prediction_length, num_channels * head.size))
-    outputs = window.forecast(x, head, prediction_length)
-    return keras.Model(window.history, outputs, name=name)
+    return window.model(x, head, prediction_length, name)
 
 
 def _embed_segments(x, segments, segment_length, d_model, dropout, pad_end):

@@ -9,23 +9,17 @@ from keras import layers
 
 from kerastrans.layers import RecurrentCycle
 from kerastrans.models.parts.checks import checked
-from kerastrans.models.parts.normalized_window import open_window
+from kerastrans.models.parts.normalized_window import STANDARDIZED, open_window
 from kerastrans.models.parts.projections import time_dense
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {
-    "title": "CycleNet",
-    "source": "Lin et al.",
-    "year": 2024,
     "summary": "learnt cycle and linear rest",
     "license": "Apache-2.0",
     "tags": ("linear", "channel independent", "affine", "takes heads"),
     "inputs": ("history", "position"),
 }
-SEARCH_SPACE = {
-    "cycle_length": (7, 24, 168),
-    "hidden_dim": (None, 512),
-}
+SEARCH_SPACE = {"cycle_length": (7, 24, 168), "hidden_dim": (None, 512)}
 
 
 @checked
@@ -77,13 +71,7 @@ def build_cyclenet_model(
     """
     dtype = full_precision()
     window = open_window(
-        context_length,
-        num_channels,
-        head,
-        center="mean",
-        scale="std",
-        ddof=1,
-        standardize=standardize,
+        context_length, num_channels, head, **STANDARDIZED, ddof=1, standardize=standardize
     )
     position = keras.Input((), dtype="int32", name="position")
     cycle = RecurrentCycle(cycle_length, num_channels)
@@ -92,5 +80,6 @@ def build_cyclenet_model(
         x = time_dense(x, hidden_dim, activation="relu")
     x = time_dense(x, prediction_length * head.size, dtype=dtype)
     future = cycle(position, length=prediction_length, offset=context_length)
-    outputs = window.forecast(x, head, prediction_length, shift=future)
-    return keras.Model({"history": window.history, "position": position}, outputs, name=name)
+    return window.model(
+        x, head, prediction_length, name, shift=future, extra={"position": position}
+    )

@@ -1,4 +1,4 @@
-"""A decoder-only Transformer over patches, as large forecasting models are built.
+"""Decoder-only Transformer: a GPT over patches, as large forecasting models are (Das et al., 2024).
 
 Paper: https://arxiv.org/abs/2310.10688
 """
@@ -14,9 +14,6 @@ from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_non_negative
 
 ARCHITECTURE = {
-    "title": "Decoder-only Transformer",
-    "source": "Das et al.",
-    "year": 2024,
     "summary": "GPT over patches, step by step",
     "tags": (
         "attention",

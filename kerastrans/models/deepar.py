@@ -23,9 +23,6 @@ from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_dropout, check_positive_integers
 
 ARCHITECTURE = {
-    "title": "DeepAR",
-    "source": "Salinas et al.",
-    "year": 2020,
     "summary": "LSTM on its own forecasts",
     "tags": (
         "recurrent",
@@ -39,11 +36,7 @@ ARCHITECTURE = {
     "head": "student_t",
     "paper": {"num_layers": 3},
 }
-SEARCH_SPACE = {
-    "units": (20, 40, 80),
-    "num_layers": (1, 2, 3),
-    "dropout": (0.0, 0.1),
-}
+SEARCH_SPACE = {"units": (20, 40, 80), "num_layers": (1, 2, 3), "dropout": (0.0, 0.1)}
 
 
 @checked

@@ -1,9 +1,8 @@
-"""The encoder-decoder Transformer that forecasts the whole horizon at once.
+"""Transformer: encoder and decoder, for the whole horizon at once (Vaswani et al., 2017).
 
 Paper: https://arxiv.org/abs/1706.03762
 """
 
-import keras
 from keras import layers
 
 from kerastrans.layers.initializers import FanInUniform
@@ -16,18 +15,11 @@ from kerastrans.models.parts.sublayers import TORCH_EPSILON
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {
-    "title": "Transformer",
-    "source": "Vaswani et al.",
-    "year": 2017,
     "summary": "encoder-decoder, whole horizon at once",
     "tags": ("attention", "mixes channels", "takes heads"),
     "paper": {"d_model": 512, "num_heads": 8, "ff_dim": 2048},
 }
-SEARCH_SPACE = {
-    "d_model": (16, 32, 64, 128),
-    "num_encoder_blocks": (1, 2),
-    "dropout": (0.0, 0.1),
-}
+SEARCH_SPACE = {"d_model": (16, 32, 64, 128), "num_encoder_blocks": (1, 2), "dropout": (0.0, 0.1)}
 
 
 @checked(may_be_zero=("label_length",))
@@ -112,5 +104,4 @@ def build_direct_transformer_model(
         x = transformer_decoder(x, memory, **block, name=f"decoder_{i}")
     x = close(x[:, -prediction_length:])
     x = dense(num_channels * head.size, dtype=full_precision(), name="head")(x)
-    outputs = window.forecast(x, head, prediction_length)
-    return keras.Model(window.history, outputs, name=name)
+    return window.model(x, head, prediction_length, name)

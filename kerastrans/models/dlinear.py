@@ -4,7 +4,6 @@ Paper: https://arxiv.org/abs/2205.13504
 Code: https://github.com/cure-lab/LTSF-Linear/tree/0c11366
 """
 
-import keras
 from keras import layers
 
 from kerastrans.layers import SeriesDecomposition
@@ -14,17 +13,11 @@ from kerastrans.models.parts.projections import time_dense
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {
-    "title": "DLinear",
-    "source": "Zeng et al.",
-    "year": 2023,
     "summary": "linear, of trend and season",
     "license": "Apache-2.0",
     "tags": ("linear", "channel independent", "takes heads"),
 }
-SEARCH_SPACE = {
-    "individual": (False, True),
-    "moving_average": (7, 25, 49),
-}
+SEARCH_SPACE = {"individual": (False, True), "moving_average": (7, 25, 49)}
 
 
 @checked
@@ -71,5 +64,4 @@ def build_dlinear_model(
     season = time_dense(season, prediction_length * head.size, individual=individual, dtype=dtype)
     trend = time_dense(trend, prediction_length * head.size, individual=individual, dtype=dtype)
     x = layers.Add(dtype=dtype)([season, trend])
-    outputs = window.forecast(x, head, prediction_length)
-    return keras.Model(window.history, outputs, name=name)
+    return window.model(x, head, prediction_length, name)

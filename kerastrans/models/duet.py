@@ -16,7 +16,7 @@ from kerastrans.layers.frequency.fourier import rfft
 from kerastrans.layers.initializers import FanInUniform
 from kerastrans.layers.transformer.blocks import transformer_encoder
 from kerastrans.models.parts.checks import checked
-from kerastrans.models.parts.normalized_window import open_window
+from kerastrans.models.parts.normalized_window import STANDARDIZED, open_window
 from kerastrans.models.parts.projections import dense
 from kerastrans.models.parts.sublayers import TORCH_EPSILON
 from kerastrans.utils.model_files import serializable
@@ -25,9 +25,6 @@ from kerastrans.utils.random import draw_seed
 from kerastrans.utils.validation import check_at_most, check_choice
 
 ARCHITECTURE = {
-    "title": "DUET",
-    "source": "Qiu et al.",
-    "year": 2025,
     "summary": "linear experts by window, masked attention to channels",
     "license": "MIT",
     "tags": ("attention", "mixes channels", "takes heads"),
@@ -121,9 +118,7 @@ def build_duet_model(
     block = {**sizes, "ff_dim": ff_dim, "activation": activation, "norm": "post"}
     block["layer_norm_epsilon"] = TORCH_EPSILON
 
-    window = open_window(
-        context_length, num_channels, head, center="mean", scale="std", affine=True
-    )
+    window = open_window(context_length, num_channels, head, **STANDARDIZED, affine=True)
     raw = ops.transpose(window.normalization(window.values, window.statistics), (0, 2, 1))
     seen = ops.mean(raw, axis=1, keepdims=True) if shared_gates else raw
     gates = TopKGate(num_chosen_experts, balance, name="gates")(
@@ -143,8 +138,7 @@ def build_duet_model(
         x = layers.LayerNormalization(epsilon=TORCH_EPSILON, dtype=dtype)(x)
     x = dense(prediction_length * head.size, dtype=dtype, name="head")(x)
     x = Dropout(output_dropout, dtype=dtype)(x)
-    outputs = window.forecast(ops.transpose(x, (0, 2, 1)), head, prediction_length)
-    return keras.Model(window.history, outputs, name=name)
+    return window.model(ops.transpose(x, (0, 2, 1)), head, prediction_length, name)
 
 
 def _score_experts(x, hidden_dim, num_experts, name):

@@ -4,27 +4,21 @@ Paper: https://arxiv.org/abs/2307.03756
 Code: https://github.com/VEWOXIC/FITS/tree/d040bb0
 """
 
-import keras
 from keras import ops
 
 from kerastrans.layers import ComplexDense
 from kerastrans.layers.frequency.fourier import irfft, rfft
 from kerastrans.layers.initializers import FanInUniform
 from kerastrans.models.parts.checks import checked
-from kerastrans.models.parts.normalized_window import open_window
+from kerastrans.models.parts.normalized_window import STANDARDIZED, open_window
 from kerastrans.utils.validation import check_at_most
 
 ARCHITECTURE = {
-    "title": "FITS",
-    "source": "Xu et al.",
-    "year": 2024,
     "summary": "complex map from spectrum to longer spectrum",
     "license": "Apache-2.0",
     "tags": ("linear", "channel independent", "affine", "takes heads"),
 }
-SEARCH_SPACE = {
-    "individual": (False, True),
-}
+SEARCH_SPACE = {"individual": (False, True)}
 
 
 @checked
@@ -77,7 +71,7 @@ def build_fits_model(
     check_at_most(**{"num_frequencies": kept, "context_length // 2 + 1": bins})
     longer = min(int(kept * length / context_length), length // 2 + 1)
 
-    window = open_window(context_length, num_channels, head, center="mean", scale="std", ddof=1)
+    window = open_window(context_length, num_channels, head, **STANDARDIZED, ddof=1)
     spectrum = rfft(ops.transpose(window.values, (0, 2, 1)))  # (batch, channels, frequencies)
     spectrum = ComplexDense(longer * head.size, individual, kernel_initializer=FanInUniform())(
         *(part[..., :kept] for part in spectrum)
@@ -95,5 +89,4 @@ def build_fits_model(
     x = ops.transpose(x[..., -prediction_length:], (0, 3, 1, 2))  # (batch, time, channels, size)
     # (batch, time, channels * size)
     x = ops.reshape(x, (-1, prediction_length, num_channels * head.size))
-    outputs = window.forecast(x, head, prediction_length)
-    return keras.Model(window.history, outputs, name=name)
+    return window.model(x, head, prediction_length, name)

@@ -15,9 +15,6 @@ from kerastrans.models.parts.projections import dense
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {
-    "title": "FreTS",
-    "source": "Yi et al.",
-    "year": 2023,
     "summary": "dense layers on spectra",
     "license": "Apache-2.0",
     "tags": ("mlp", "mixes channels", "takes heads"),
@@ -112,5 +109,4 @@ def build_frets_model(
     x = ops.reshape(x, (-1, num_channels, context_length * embedding_dim))
     x = dense(hidden_dim, activation=keras.layers.LeakyReLU(0.01), name="hidden")(x)
     x = dense(prediction_length * head.size, dtype=dtype, name="head")(x)
-    outputs = window.forecast(ops.transpose(x, (0, 2, 1)), head, prediction_length)
-    return keras.Model(window.history, outputs, name=name)
+    return window.model(ops.transpose(x, (0, 2, 1)), head, prediction_length, name)

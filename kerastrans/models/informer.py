@@ -26,19 +26,12 @@ from kerastrans.utils.random import draw_seed
 from kerastrans.utils.validation import check_choice, check_positive_integers
 
 ARCHITECTURE = {
-    "title": "Informer",
-    "source": "Zhou et al.",
-    "year": 2021,
     "summary": "ProbSparse, distilling",
     "license": "Apache-2.0",
     "tags": ("attention", "mixes channels", "takes heads"),
     "paper": {"d_model": 512, "num_heads": 8, "ff_dim": 2048},
 }
-SEARCH_SPACE = {
-    "d_model": (16, 32, 64, 128),
-    "num_encoder_blocks": (1, 2),
-    "dropout": (0.0, 0.1),
-}
+SEARCH_SPACE = {"d_model": (16, 32, 64, 128), "num_encoder_blocks": (1, 2), "dropout": (0.0, 0.1)}
 
 
 @checked(may_be_zero=("label_length",))
@@ -158,8 +151,7 @@ def build_informer_model(
         x = feed_forward(add_norm(x, cross(x, memory), dropout))
     x = layers.LayerNormalization(epsilon=TORCH_EPSILON)(x[:, -prediction_length:])
     x = dense(num_channels * head.size, dtype=full_precision(), name="head")(x)
-    outputs = window.forecast(x, head, prediction_length)
-    model = keras.Model(window.inputs(extra), outputs, name=name)
+    model = window.model(x, head, prediction_length, name, extra=extra)
     return regress(model, covariates) if covariates and not extra else model
 
 

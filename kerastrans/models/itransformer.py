@@ -4,33 +4,23 @@ Paper: https://arxiv.org/abs/2310.06625
 Code: https://github.com/thuml/iTransformer/tree/c2426e6
 """
 
-import keras
 from keras import layers, ops
 
 from kerastrans.layers import Dropout
-from kerastrans.layers.initializers import FanInUniform
-from kerastrans.layers.transformer.blocks import transformer_encoder
 from kerastrans.models.parts.checks import checked
-from kerastrans.models.parts.normalized_window import open_window
+from kerastrans.models.parts.normalized_window import STANDARDIZED, open_window
 from kerastrans.models.parts.projections import concatenate, dense, embed_columns
 from kerastrans.models.parts.regression import covariate_inputs, regress
-from kerastrans.models.parts.sublayers import TORCH_EPSILON
+from kerastrans.models.parts.sublayers import TORCH_EPSILON, torch_encoder
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_choice
 
 ARCHITECTURE = {
-    "title": "iTransformer",
-    "source": "Liu et al.",
-    "year": 2024,
     "summary": "Transformer over channels",
     "license": "MIT",
     "tags": ("attention", "mixes channels", "affine", "takes heads"),
 }
-SEARCH_SPACE = {
-    "d_model": (64, 128, 256),
-    "num_blocks": (1, 2, 3),
-    "dropout": (0.0, 0.1),
-}
+SEARCH_SPACE = {"d_model": (64, 128, 256), "num_blocks": (1, 2, 3), "dropout": (0.0, 0.1)}
 
 
 @checked
@@ -92,7 +82,7 @@ def build_itransformer_model(
     """
     check_choice("activation", activation, ("gelu", "relu"))
     window = open_window(
-        context_length, num_channels, head, center="mean", scale="std", standardize=standardize
+        context_length, num_channels, head, **STANDARDIZED, standardize=standardize
     )
     series, extra, tokens = [window.values], {}, []
     if covariate_tokens and covariates:
@@ -111,22 +101,12 @@ def build_itransformer_model(
     x = dense(d_model, name="embedding")(x)
     x = Dropout(dropout)(concatenate([x, *tokens], axis=1))
     for i in range(num_blocks):
-        x = transformer_encoder(
-            x,
-            num_heads=num_heads,
-            key_dim=d_model // num_heads,
-            ff_dim=ff_dim,
-            dropout=dropout,
-            norm="post",
-            activation=activation,
-            kernel_initializer=FanInUniform,
-            layer_norm_epsilon=TORCH_EPSILON,
-            name=f"encoder_{i}",
+        x = torch_encoder(
+            x, ff_dim, dropout, num_heads=num_heads, activation=activation, name=f"encoder_{i}"
         )
     dtype = full_precision()
     x = layers.LayerNormalization(epsilon=TORCH_EPSILON, dtype=dtype)(x)
     x = dense(prediction_length * head.size, dtype=dtype, name="head")(x[:, :num_channels])
     x = ops.transpose(x, (0, 2, 1))  # (batch, time * size, channels)
-    outputs = window.forecast(x, head, prediction_length)
-    model = keras.Model(window.inputs(extra), outputs, name=name)
+    model = window.model(x, head, prediction_length, name, extra=extra)
     return regress(model, covariates) if covariates and not extra else model

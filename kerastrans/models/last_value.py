@@ -1,4 +1,4 @@
-"""The naive forecast: the last value, repeated.
+"""naive: the last value, repeated (Hyndman, Athanasopoulos, 2021).
 
 Paper: https://otexts.com/fpp3/simple-methods.html
 """
@@ -10,9 +10,6 @@ from kerastrans.layers import ReversibleInstanceNormalization
 from kerastrans.models.parts.checks import checked
 
 ARCHITECTURE = {
-    "title": "naive",
-    "source": "Hyndman, Athanasopoulos",
-    "year": 2021,
     "summary": "last value, repeated",
     "tags": ("baseline", "channel independent", "affine"),
 }

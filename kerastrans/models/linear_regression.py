@@ -1,9 +1,7 @@
-"""A linear model: each step of the horizon is a weighted sum of the context.
+"""Linear: each step of the horizon is a weighted sum of the context (Zeng et al., 2023).
 
 Paper: https://arxiv.org/abs/2205.13504
 """
-
-import keras
 
 from kerastrans.models.parts.checks import checked
 from kerastrans.models.parts.normalized_window import open_window
@@ -11,15 +9,10 @@ from kerastrans.models.parts.projections import time_dense
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {
-    "title": "Linear",
-    "source": "Zeng et al.",
-    "year": 2023,
     "summary": "one matrix over time",
     "tags": ("baseline", "linear", "channel independent", "takes heads"),
 }
-SEARCH_SPACE = {
-    "individual": (False, True),
-}
+SEARCH_SPACE = {"individual": (False, True)}
 
 
 @checked
@@ -62,5 +55,4 @@ def build_linear_regression_model(
     x = time_dense(
         window.values, prediction_length * head.size, individual=individual, dtype=full_precision()
     )
-    outputs = window.forecast(x, head, prediction_length)
-    return keras.Model(window.history, outputs, name=name)
+    return window.model(x, head, prediction_length, name)

@@ -1,10 +1,9 @@
-"""An LSTM encoder-decoder with attention (Luong et al., 2015, figure 2).
+"""LSTM: an encoder-decoder (Sutskever et al., 2014), with attention (Luong et al., 2015, figure 2).
 
 Paper: https://arxiv.org/abs/1409.3215
 Attention: https://arxiv.org/abs/1508.04025
 """
 
-import keras
 from keras import layers
 
 from kerastrans.layers import Dropout
@@ -14,16 +13,10 @@ from kerastrans.models.parts.projections import dense
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {
-    "title": "LSTM",
-    "source": "Sutskever et al.",
-    "year": 2014,
     "summary": "encoder-decoder, attention",
     "tags": ("recurrent", "attention", "mixes channels", "takes heads"),
 }
-SEARCH_SPACE = {
-    "units": (32, 64, 128),
-    "dropout": (0.0, 0.1, 0.3),
-}
+SEARCH_SPACE = {"units": (32, 64, 128), "dropout": (0.0, 0.1, 0.3)}
 
 
 @checked
@@ -75,5 +68,4 @@ def build_lstm_seq2seq_model(
     x = dense(units, activation="tanh", use_bias=False)(layers.Concatenate()([attended, x]))
     x = Dropout(dropout)(x)
     x = dense(num_channels * head.size, dtype=full_precision(), name="head")(x)
-    outputs = window.forecast(x, head, prediction_length)
-    return keras.Model(window.history, outputs, name=name)
+    return window.model(x, head, prediction_length, name)

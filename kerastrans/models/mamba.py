@@ -13,7 +13,7 @@ from kerastrans.layers.initializers import FanInUniform
 from kerastrans.layers.recurrent.linear_recurrence import linear_recurrence
 from kerastrans.models.parts.checks import checked
 from kerastrans.models.parts.encoder_decoders import embed_values
-from kerastrans.models.parts.normalized_window import open_window
+from kerastrans.models.parts.normalized_window import STANDARDIZED, open_window
 from kerastrans.models.parts.projections import dense
 from kerastrans.utils.keras_internals import KeepsQuantization
 from kerastrans.utils.model_files import serializable
@@ -21,9 +21,6 @@ from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_positive_integers
 
 ARCHITECTURE = {
-    "title": "Mamba",
-    "source": "Gu, Dao",
-    "year": 2023,
     "summary": "selective state space over time",
     "license": "MIT",
     "tags": ("recurrent", "mixes channels", "affine", "takes heads"),
@@ -94,7 +91,7 @@ def build_mamba_model(
         x = SelectiveStateSpace(state_dim, rank)(x)
         return dense(d_model, use_bias=False)(x * ops.silu(gate))
 
-    window = open_window(context_length, num_channels, head, center="mean", scale="std")
+    window = open_window(context_length, num_channels, head, **STANDARDIZED)
     missing = max(0, prediction_length - context_length)
     x = ops.pad(window.values, ((0, 0), (0, missing), (0, 0)))
     x = embed_values(x, d_model, dropout)
@@ -103,8 +100,7 @@ def build_mamba_model(
     dtype = full_precision()
     x = layers.RMSNormalization(epsilon=1e-5, dtype=dtype)(x)[:, -prediction_length:]
     x = dense(num_channels * head.size, use_bias=False, dtype=dtype, name="head")(x)
-    outputs = window.forecast(x, head, prediction_length)
-    return keras.Model(window.history, outputs, name=name)
+    return window.model(x, head, prediction_length, name)
 
 
 @serializable

@@ -18,9 +18,6 @@ from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_positive_integers
 
 ARCHITECTURE = {
-    "title": "MICN",
-    "source": "Wang et al.",
-    "year": 2023,
     "summary": "local and global convolutions",
     "license": "MIT",
     "tags": ("convolution", "mixes channels", "takes heads"),
@@ -145,5 +142,4 @@ def build_micn_model(
     for i in range(num_blocks):
         x = mix_scales(x, f"scales_{i}")
     x = dense(num_channels * head.size, dtype=dtype, name="head")(x[:, -prediction_length:])
-    outputs = window.forecast(x, head, prediction_length, shift=trend)
-    return keras.Model(window.history, outputs, name=name)
+    return window.model(x, head, prediction_length, name, shift=trend)

@@ -4,7 +4,6 @@ Paper: https://openreview.net/forum?id=vpJMJerXHU
 Code: https://github.com/luodhhh/ModernTCN/tree/56a9a2c
 """
 
-import keras
 from keras import layers, ops
 
 from kerastrans.layers import Dropout, Patching
@@ -16,9 +15,6 @@ from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_at_most, check_choice, check_positive_integers
 
 ARCHITECTURE = {
-    "title": "ModernTCN",
-    "source": "Luo, Wang",
-    "year": 2024,
     "summary": "large depthwise convolutions over patches",
     "license": "MIT",
     "tags": ("convolution", "mixes channels", "affine", "takes heads"),
@@ -112,32 +108,11 @@ def build_moderntcn_model(
     )
     dtype = full_precision()
 
-    def normalise(x):
-        return layers.BatchNormalization(momentum=0.9, epsilon=1e-5)(x)
-
-    def convolve_patches(x, size):
-        """Apply one filter to each feature of each channel."""
-        initial = FanInUniform()
-        x = layers.DepthwiseConv1D(
-            size, padding="same", use_bias=False, depthwise_initializer=initial
-        )(x)
-        return normalise(x)
-
-    def group_dense(x, units):
-        """Map `(batch, patches, groups, n)` to `(..., groups, units)`, each group by itself."""
-        initial = FanInUniform(input_axes=(1,), output_axes=(2,))
-        return layers.EinsumDense(
-            "bpgn,gnu->bpgu",
-            (x.shape[1], x.shape[2], units),
-            bias_axes="gu",
-            kernel_initializer=initial,
-        )(x)
-
     def feed_forward(x):
         """Mix the last axis of each group."""
         width = x.shape[3]
-        x = ops.gelu(Dropout(dropout)(group_dense(x, expansion * width)), approximate=False)
-        return Dropout(dropout)(group_dense(x, width))
+        x = ops.gelu(Dropout(dropout)(_group_dense(x, expansion * width)), approximate=False)
+        return Dropout(dropout)(_group_dense(x, width))
 
     def mix(x, kernel_size, small_kernel_size):
         """Return a block's output `(batch, patches, channels, features)`."""
@@ -145,22 +120,13 @@ def build_moderntcn_model(
         # (batch, patches, channels * features)
         y = ops.reshape(x, (-1, patches, num_channels * features))
         sizes = (kernel_size, small_kernel_size)
-        y = layers.Add()([convolve_patches(y, size) for size in sizes])
+        y = layers.Add()([_convolve_patches(y, size) for size in sizes])
         # (batch, patches, channels, features)
-        y = normalise(ops.reshape(y, (-1, patches, num_channels, features)))
+        y = _normalise(ops.reshape(y, (-1, patches, num_channels, features)))
         y = feed_forward(y)
         # Over channels, as (batch, patches, features, channels).
         y = ops.transpose(feed_forward(ops.transpose(y, (0, 1, 3, 2))), (0, 1, 3, 2))
         return layers.Add()([x, y])
-
-    def merge_tokens(x, width):
-        """Map two neighbouring tokens to one."""
-        if x.shape[1] % 2:
-            x = ops.concatenate([x, x[:, -1:]], axis=1)
-        x = ops.transpose(normalise(x), (0, 2, 1, 3))  # (batch, channels, patches, features)
-        # (batch, channels, merged patches, 2 * features)
-        x = ops.reshape(x, (-1, num_channels, x.shape[2] // 2, 2 * x.shape[3]))
-        return ops.transpose(dense(width)(x), (0, 2, 1, 3))  # (batch, patches, channels, width)
 
     def forecast(x):
         """Map a window to raw values `(batch, prediction_length * head.size, channels)`."""
@@ -169,9 +135,9 @@ def build_moderntcn_model(
         for i, (width, count, *sizes) in enumerate(stages):
             if i == 0:
                 # (batch, patches, channels, width)
-                x = normalise(ops.transpose(dense(width)(x), (0, 2, 1, 3)))
+                x = _normalise(ops.transpose(dense(width)(x), (0, 2, 1, 3)))
             else:
-                x = merge_tokens(x, width)
+                x = _merge_tokens(x, width)
             for _ in range(count):
                 x = mix(x, *sizes)
         x = ops.transpose(x, (0, 2, 1, 3))  # (batch, channels, patches, features)
@@ -198,8 +164,37 @@ def build_moderntcn_model(
             moving_average=moving_average,
             affine=affine and center is not None,
         )
-    outputs = window.forecast(x, head, prediction_length)
-    return keras.Model(window.history, outputs, name=name)
+    return window.model(x, head, prediction_length, name)
+
+
+def _normalise(x):
+    return layers.BatchNormalization(momentum=0.9, epsilon=1e-5)(x)
+
+
+def _convolve_patches(x, size):
+    """Apply one filter to each feature of each channel."""
+    options = {"padding": "same", "use_bias": False, "depthwise_initializer": FanInUniform()}
+    return _normalise(layers.DepthwiseConv1D(size, **options)(x))
+
+
+def _group_dense(x, units):
+    """Map `(batch, patches, groups, n)` to `(..., groups, units)`, each group by itself."""
+    return layers.EinsumDense(
+        "bpgn,gnu->bpgu",
+        (x.shape[1], x.shape[2], units),
+        bias_axes="gu",
+        kernel_initializer=FanInUniform(input_axes=(1,), output_axes=(2,)),
+    )(x)
+
+
+def _merge_tokens(x, width):
+    """Map two neighbouring tokens `(batch, patches, channels, features)` to one."""
+    if x.shape[1] % 2:
+        x = ops.concatenate([x, x[:, -1:]], axis=1)
+    x = ops.transpose(_normalise(x), (0, 2, 1, 3))  # (batch, channels, patches, features)
+    # (batch, channels, merged patches, 2 * features)
+    x = ops.reshape(x, (-1, x.shape[1], x.shape[2] // 2, 2 * x.shape[3]))
+    return ops.transpose(dense(width)(x), (0, 2, 1, 3))  # (batch, patches, channels, width)
 
 
 def _check_stages(**sizes):

@@ -1,4 +1,4 @@
-"""The moving-average forecast: the mean of the last steps, repeated.
+"""average: the mean of the last steps, repeated (Hyndman, Athanasopoulos, 2021).
 
 Paper: https://otexts.com/fpp3/simple-methods.html
 """
@@ -11,9 +11,6 @@ from kerastrans.models.parts.checks import checked
 from kerastrans.utils.validation import check_at_most
 
 ARCHITECTURE = {
-    "title": "average",
-    "source": "Hyndman, Athanasopoulos",
-    "year": 2021,
     "summary": "mean of the context",
     "tags": ("baseline", "channel independent", "affine"),
 }

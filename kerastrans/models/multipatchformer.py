@@ -6,23 +6,19 @@ Code: https://github.com/thuml/Time-Series-Library/tree/4e938a1
 
 import itertools
 
-import keras
 from keras import ops
 
 from kerastrans.layers import CachedMultiHeadAttention, Patching, PositionalEncoding
 from kerastrans.layers.initializers import FanInUniform
 from kerastrans.layers.masks import create_look_ahead_mask
 from kerastrans.models.parts.checks import checked
-from kerastrans.models.parts.normalized_window import open_window
+from kerastrans.models.parts.normalized_window import STANDARDIZED, open_window
 from kerastrans.models.parts.projections import concatenate, dense
 from kerastrans.models.parts.sublayers import add_norm, position_wise_ffn
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_at_most, check_divides, check_positive_integers
 
 ARCHITECTURE = {
-    "title": "MultiPatchFormer",
-    "source": "Naghashi et al.",
-    "year": 2025,
     "summary": "attention over patches of several lengths, then channels",
     "license": "MIT",
     "tags": ("attention", "mixes channels", "affine", "takes heads"),
@@ -136,7 +132,7 @@ def build_multipatchformer_model(
         network = {"activation": "gelu", "kernel_initializer": FanInUniform, "name": name}
         return add_norm(x, position_wise_ffn(x, ff_dim, **network), dropout, name=f"{name}_ffn")
 
-    window = open_window(context_length, num_channels, head, center="mean", scale="std")
+    window = open_window(context_length, num_channels, head, **STANDARDIZED)
     x = concatenate(
         [
             embed_patches(window.values, *sizes, is_first=i == 0)
@@ -165,8 +161,7 @@ def build_multipatchformer_model(
             piece = dense((end - start) * head.size, dtype=full_precision(), name=f"head_{i}")(x)
             x = concatenate([x, piece])
     x = ops.transpose(x[..., d_model:], (0, 2, 1))  # (batch, time * size, channels)
-    outputs = window.forecast(x, head, prediction_length)
-    return keras.Model(window.history, outputs, name=name)
+    return window.model(x, head, prediction_length, name)
 
 
 def _default_strides(patch_lengths, context_length):

@@ -4,7 +4,6 @@ Paper: https://arxiv.org/abs/1905.10437
 Code: https://github.com/cchallu/nbeatsx/tree/fe116d2
 """
 
-import keras
 from keras import layers, ops
 
 from kerastrans.layers import BasisExpansion
@@ -17,9 +16,6 @@ from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_choice
 
 ARCHITECTURE = {
-    "title": "N-BEATS",
-    "source": "Oreshkin et al.",
-    "year": 2020,
     "summary": "residual blocks of curves",
     "license": "MIT",
     "tags": (
@@ -31,9 +27,7 @@ ARCHITECTURE = {
         "takes heads",
     ),
     "paper": {"num_blocks": 15},
-    "variants": {
-        "interpretable": {"stacks": ("trend", "seasonality"), "hidden_dim": (256, 2048)},
-    },
+    "variants": {"interpretable": {"stacks": ("trend", "seasonality"), "hidden_dim": (256, 2048)}},
 }
 SEARCH_SPACE = {
     "hidden_dim": (64, 256, 512),
@@ -194,8 +188,7 @@ def build_nbeats_model(
         ops.transpose(x, (0, 3, 2, 1)), (-1, prediction_length * head.size, num_channels)
     )
     level = window.last_value(prediction_length) if from_last_value else None
-    outputs = window.forecast(x, head, prediction_length, shift=level)
-    return keras.Model(window.inputs(extra), outputs, name=name)
+    return window.model(x, head, prediction_length, name, shift=level, extra=extra)
 
 
 def _check_stacks(stacks, covariates):

@@ -4,7 +4,6 @@ Paper: https://arxiv.org/abs/2201.12886
 Code: https://github.com/Nixtla/neuralforecast/tree/5ffa0d0
 """
 
-import keras
 from keras import layers, ops
 
 from kerastrans.layers import BasisExpansion, Dropout
@@ -16,9 +15,6 @@ from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_at_most, check_positive_integers
 
 ARCHITECTURE = {
-    "title": "N-HiTS",
-    "source": "Challu et al.",
-    "year": 2023,
     "summary": "N-BEATS at several rates",
     "license": "Apache-2.0",
     "tags": (
@@ -138,8 +134,7 @@ def build_nhits_model(
         ops.transpose(x, (0, 3, 2, 1)), (-1, prediction_length * head.size, num_channels)
     )
     level = window.last_value(prediction_length) if from_last_value else None
-    outputs = window.forecast(x, head, prediction_length, shift=level)
-    return keras.Model(window.inputs(extra), outputs, name=name)
+    return window.model(x, head, prediction_length, name, shift=level, extra=extra)
 
 
 def _pool_columns(columns, pool_size):

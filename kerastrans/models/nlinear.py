@@ -4,24 +4,17 @@ Paper: https://arxiv.org/abs/2205.13504
 Code: https://github.com/cure-lab/LTSF-Linear/tree/0c11366
 """
 
-import keras
-
 from kerastrans.models.parts.checks import checked
 from kerastrans.models.parts.normalized_window import open_window
 from kerastrans.models.parts.projections import time_dense
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {
-    "title": "NLinear",
-    "source": "Zeng et al.",
-    "year": 2023,
     "summary": "linear, from the last value",
     "license": "Apache-2.0",
     "tags": ("linear", "channel independent", "shift", "takes heads"),
 }
-SEARCH_SPACE = {
-    "individual": (False, True),
-}
+SEARCH_SPACE = {"individual": (False, True)}
 
 
 @checked
@@ -58,5 +51,4 @@ def build_nlinear_model(
     x = time_dense(
         window.values, prediction_length * head.size, individual=individual, dtype=full_precision()
     )
-    outputs = window.forecast(x, head, prediction_length)
-    return keras.Model(window.history, outputs, name=name)
+    return window.model(x, head, prediction_length, name)

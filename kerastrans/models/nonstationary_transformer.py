@@ -13,16 +13,13 @@ from kerastrans.layers.initializers import FanInUniform
 from kerastrans.layers.masks import create_look_ahead_mask
 from kerastrans.models.parts.checks import checked
 from kerastrans.models.parts.encoder_decoders import embed_values, label_input, resolve_label_length
-from kerastrans.models.parts.normalized_window import open_window
+from kerastrans.models.parts.normalized_window import STANDARDIZED, open_window
 from kerastrans.models.parts.projections import dense
 from kerastrans.models.parts.sublayers import TORCH_EPSILON, add_norm, position_wise_ffn
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_choice, check_positive_integers
 
 ARCHITECTURE = {
-    "title": "Non-stationary Transformer",
-    "source": "Liu et al.",
-    "year": 2022,
     "summary": "Transformer with de-stationary attention",
     "license": "MIT",
     "tags": ("attention", "mixes channels", "takes heads"),
@@ -130,7 +127,7 @@ def build_nonstationary_transformer_model(
         y = position_wise_ffn(x, ff_dim, dropout, **options)
         return add_norm(x, y, dropout, name=f"{name}_ffn")
 
-    window = open_window(context_length, num_channels, head, center="mean", scale="std")
+    window = open_window(context_length, num_channels, head, **STANDARDIZED)
     raw = window.normalization(window.values, window.statistics)
     factor = project_statistics(window.statistics[:, 1:], 1)
     factor = ops.exp(ops.minimum(factor, MAX_LOG_FACTOR))
@@ -150,8 +147,7 @@ def build_nonstationary_transformer_model(
         x = feed_forward(x, f"decoder_{i}")
     x = layers.LayerNormalization(epsilon=TORCH_EPSILON, dtype=dtype)(x[:, -prediction_length:])
     x = dense(num_channels * head.size, dtype=dtype, name="head")(x)
-    outputs = window.forecast(x, head, prediction_length)
-    return keras.Model(window.history, outputs, name=name)
+    return window.model(x, head, prediction_length, name)
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")

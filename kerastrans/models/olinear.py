@@ -8,20 +8,15 @@ import keras
 from keras import initializers, layers, ops
 
 from kerastrans.layers import CorrelationBasis, Dropout
-from kerastrans.layers.initializers import FanInUniform
-from kerastrans.layers.transformer.blocks import transformer_encoder
 from kerastrans.models.parts.checks import checked
-from kerastrans.models.parts.normalized_window import open_window
+from kerastrans.models.parts.normalized_window import STANDARDIZED, open_window
 from kerastrans.models.parts.projections import dense, learn_tokens
-from kerastrans.models.parts.sublayers import TORCH_EPSILON
+from kerastrans.models.parts.sublayers import TORCH_EPSILON, torch_encoder
 from kerastrans.utils.model_files import serializable
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_dropout
 
 ARCHITECTURE = {
-    "title": "OLinear",
-    "source": "Yue et al.",
-    "year": 2025,
     "summary": "linear maps between decorrelated steps",
     "tags": ("mlp", "mixes channels", "affine", "takes heads"),
     "paper": {"embedding_dim": 16, "d_model": 512, "ff_dim": 512},
@@ -98,9 +93,7 @@ def build_olinear_model(
         x = NormalizedMixing(dropout)(dense(d_model)(x))
         return dense(d_model)(x)
 
-    window = open_window(
-        context_length, num_channels, head, center="mean", scale="std", affine=True
-    )
+    window = open_window(context_length, num_channels, head, **STANDARDIZED, affine=True)
     # To decorrelated steps, each expanded to features. The basis commutes with the expansion.
     x = ops.transpose(window.values, (0, 2, 1))  # (batch, channels, context_length)
     x = CorrelationBasis(name="context_basis")(x)
@@ -114,19 +107,7 @@ def build_olinear_model(
     x = ops.reshape(x, (-1, num_channels, context_length * embedding_dim))
     x = dense(d_model, name="embedding")(x)
     for i in range(num_blocks):
-        x = transformer_encoder(
-            x,
-            num_heads=1,
-            key_dim=d_model,
-            ff_dim=ff_dim,
-            dropout=dropout,
-            norm="post",
-            activation="gelu",
-            layer_norm_epsilon=TORCH_EPSILON,
-            kernel_initializer=FanInUniform,
-            self_attention=mix_channels,
-            name=f"encoder_{i}",
-        )
+        x = torch_encoder(x, ff_dim, dropout, self_attention=mix_channels, name=f"encoder_{i}")
     x = layers.LayerNormalization(epsilon=TORCH_EPSILON, name="norm")(x)
     # To coefficients of the horizon, and to its steps.
     x = dense(embedding_dim * prediction_length, name="coefficients")(x)
@@ -139,8 +120,7 @@ def build_olinear_model(
     x = dense(ff_dim, activation="gelu", name="hidden")(x)
     x = dense(prediction_length * head.size, dtype=dtype, name="head")(x)
     x = Dropout(output_dropout, dtype=dtype)(x)
-    outputs = window.forecast(ops.transpose(x, (0, 2, 1)), head, prediction_length)
-    return keras.Model(window.history, outputs, name=name)
+    return window.model(ops.transpose(x, (0, 2, 1)), head, prediction_length, name)
 
 
 SMALLEST_SUM = 1e-12

@@ -24,9 +24,6 @@ from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_at_most, check_choice
 
 ARCHITECTURE = {
-    "title": "PatchTST",
-    "source": "Nie et al.",
-    "year": 2023,
     "summary": "Transformer over patches",
     "license": "Apache-2.0",
     "tags": ("attention", "channel independent", "affine", "takes heads"),
@@ -146,8 +143,7 @@ def build_patchtst_model(
         season, trend = (functools.partial(forecast, prefix=x) for x in ("season_", "trend_"))
         options = {"moving_average": moving_average, "affine": affine and center is not None}
         x = forecast_parts(window, season, trend, **options)
-    outputs = window.forecast(x, head, prediction_length)
-    model = keras.Model(window.inputs(extra), outputs, name=name)
+    model = window.model(x, head, prediction_length, name, extra=extra)
     return regress(model, covariates) if covariates and not extra else model
 
 

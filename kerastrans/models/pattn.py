@@ -4,23 +4,17 @@ Paper: https://arxiv.org/abs/2406.16964
 Code: https://github.com/thuml/Time-Series-Library/tree/4e938a1
 """
 
-import keras
 from keras import layers, ops
 
 from kerastrans.layers import Patching
-from kerastrans.layers.initializers import FanInUniform
-from kerastrans.layers.transformer.blocks import transformer_encoder
 from kerastrans.models.parts.checks import checked
-from kerastrans.models.parts.normalized_window import open_window
+from kerastrans.models.parts.normalized_window import STANDARDIZED, open_window
 from kerastrans.models.parts.projections import dense
-from kerastrans.models.parts.sublayers import TORCH_EPSILON
+from kerastrans.models.parts.sublayers import TORCH_EPSILON, torch_encoder
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_at_most, check_choice
 
 ARCHITECTURE = {
-    "title": "PAttn",
-    "source": "Tan et al.",
-    "year": 2024,
     "summary": "one attention block over patches",
     "license": "MIT",
     "tags": ("attention", "channel independent", "affine", "takes heads"),
@@ -92,23 +86,14 @@ def build_pattn_model(
     check_at_most(patch_length=patch_length, context_length=context_length)
     check_choice("activation", activation, ("gelu", "relu"))
 
-    window = open_window(context_length, num_channels, head, center="mean", scale="std")
+    window = open_window(context_length, num_channels, head, **STANDARDIZED)
     x = Patching(patch_length, stride, pad_end=True)(window.values)
     num_patches = x.shape[2]
     x = dense(d_model, name="embedding")(x)  # (batch, channels, patches, d_model)
     x = ops.reshape(x, (-1, num_patches, d_model))  # (batch * channels, patches, d_model)
     for i in range(num_blocks):
-        x = transformer_encoder(
-            x,
-            num_heads=num_heads,
-            key_dim=d_model // num_heads,
-            ff_dim=ff_dim,
-            dropout=dropout,
-            norm="post",
-            activation=activation,
-            layer_norm_epsilon=TORCH_EPSILON,
-            kernel_initializer=FanInUniform,
-            name=f"encoder_{i}",
+        x = torch_encoder(
+            x, ff_dim, dropout, num_heads=num_heads, activation=activation, name=f"encoder_{i}"
         )
     dtype = full_precision()
     x = layers.LayerNormalization(epsilon=TORCH_EPSILON, dtype=dtype)(x)
@@ -116,5 +101,4 @@ def build_pattn_model(
     x = ops.reshape(x, (-1, num_channels, num_patches * d_model))
     x = dense(prediction_length * head.size, dtype=dtype, name="head")(x)
     x = ops.transpose(x, (0, 2, 1))  # (batch, time * size, channels)
-    outputs = window.forecast(x, head, prediction_length)
-    return keras.Model(window.history, outputs, name=name)
+    return window.model(x, head, prediction_length, name)

@@ -4,25 +4,18 @@ Paper: https://arxiv.org/abs/2305.10721
 Code: https://github.com/yuqinie98/PatchTST/tree/204c21e
 """
 
-import keras
-
 from kerastrans.layers import Dropout
 from kerastrans.models.parts.checks import checked
-from kerastrans.models.parts.normalized_window import open_window
+from kerastrans.models.parts.normalized_window import STANDARDIZED, open_window
 from kerastrans.models.parts.projections import time_dense
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {
-    "title": "RLinear",
-    "source": "Li et al.",
-    "year": 2023,
     "summary": "linear, of normalised windows",
     "license": "Apache-2.0",
     "tags": ("linear", "channel independent", "affine", "takes heads"),
 }
-SEARCH_SPACE = {
-    "individual": (False, True),
-}
+SEARCH_SPACE = {"individual": (False, True)}
 
 
 @checked
@@ -67,10 +60,7 @@ def build_rlinear_model(
 
     Source: Li et al. (2023), "Revisiting long-term time series forecasting", section 4.
     """
-    window = open_window(
-        context_length, num_channels, head, center="mean", scale="std", affine=affine
-    )
+    window = open_window(context_length, num_channels, head, **STANDARDIZED, affine=affine)
     x = Dropout(dropout, dtype=full_precision())(window.values) if dropout else window.values
     x = time_dense(x, prediction_length * head.size, individual=individual, dtype=full_precision())
-    outputs = window.forecast(x, head, prediction_length)
-    return keras.Model(window.history, outputs, name=name)
+    return window.model(x, head, prediction_length, name)

@@ -1,4 +1,4 @@
-"""The seasonal naive forecast: the last period, repeated.
+"""seasonal naive: the last period, repeated (Hyndman, Athanasopoulos, 2021).
 
 Paper: https://otexts.com/fpp3/simple-methods.html
 """
@@ -12,9 +12,6 @@ from kerastrans.models.parts.checks import checked
 from kerastrans.utils.validation import check_at_most
 
 ARCHITECTURE = {
-    "title": "seasonal naive",
-    "source": "Hyndman, Athanasopoulos",
-    "year": 2021,
     "summary": "last period, repeated",
     "tags": ("baseline", "channel independent", "affine"),
 }

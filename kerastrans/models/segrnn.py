@@ -9,24 +9,17 @@ from keras import ops
 
 from kerastrans.layers import Dropout, Patching
 from kerastrans.models.parts.checks import checked
-from kerastrans.models.parts.normalized_window import open_window
+from kerastrans.models.parts.normalized_window import STANDARDIZED, open_window
 from kerastrans.models.parts.projections import concatenate, dense
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_at_most, check_choice, check_positive_integers
 
 ARCHITECTURE = {
-    "title": "SegRNN",
-    "source": "Lin et al.",
-    "year": 2023,
     "summary": "GRU over segments",
     "license": "Apache-2.0",
     "tags": ("recurrent", "channel independent", "shift", "takes heads"),
 }
-SEARCH_SPACE = {
-    "d_model": (64, 128, 256),
-    "segment_length": (6, 12, 24),
-    "dropout": (0.0, 0.3),
-}
+SEARCH_SPACE = {"d_model": (64, 128, 256), "segment_length": (6, 12, 24), "dropout": (0.0, 0.3)}
 
 
 @checked
@@ -98,7 +91,7 @@ def build_segrnn_model(
     check_at_most(segment_length=segment_length, context_length=context_length)
     past, future = context_length // segment_length, -(-prediction_length // segment_length)
 
-    scaling = {"center": "mean", "scale": "std"} if standardize else {"center": "last"}
+    scaling = STANDARDIZED if standardize else {"center": "last"}
     window = open_window(context_length, num_channels, head, **scaling)
     x = window.values[:, -past * segment_length :]
     x = Patching(segment_length, segment_length)(x)  # (batch, channels, segments, length)
@@ -128,8 +121,7 @@ def build_segrnn_model(
     x = ops.reshape(x, (-1, num_channels, future * segment_length * head.size))
     # (batch, time * size, channels)
     x = ops.transpose(x[..., : prediction_length * head.size], (0, 2, 1))
-    outputs = window.forecast(x, head, prediction_length)
-    return keras.Model(window.history, outputs, name=name)
+    return window.model(x, head, prediction_length, name)
 
 
 def _gru_step(inputs, memory, state):

@@ -11,20 +11,15 @@ from keras import layers, ops
 
 from kerastrans.layers import Dropout, InverseStationaryWavelets, StationaryWavelets
 from kerastrans.layers.frequency.wavelets import check_wavelet
-from kerastrans.layers.initializers import FanInUniform
-from kerastrans.layers.transformer.blocks import transformer_encoder
 from kerastrans.models.parts.checks import checked
-from kerastrans.models.parts.normalized_window import open_window
+from kerastrans.models.parts.normalized_window import STANDARDIZED, open_window
 from kerastrans.models.parts.projections import dense
-from kerastrans.models.parts.sublayers import TORCH_EPSILON
+from kerastrans.models.parts.sublayers import TORCH_EPSILON, torch_encoder
 from kerastrans.utils.model_files import serializable
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_choice, check_dropout, check_non_negative, check_share
 
 ARCHITECTURE = {
-    "title": "SimpleTM",
-    "source": "Chen et al.",
-    "year": 2025,
     "summary": "learnt wavelets, attention by areas",
     "tags": ("attention", "mixes channels", "affine", "takes heads"),
 }
@@ -124,21 +119,16 @@ def build_simpletm_model(
         return InverseStationaryWavelets(wavelet, name=f"{name}_inverse")(y)
 
     window = open_window(
-        context_length, num_channels, head, center="mean", scale="std", standardize=standardize
+        context_length, num_channels, head, **STANDARDIZED, standardize=standardize
     )
     x = ops.transpose(window.values, (0, 2, 1))  # (batch, channels, context_length)
     x = Dropout(dropout)(dense(d_model, name="embedding")(x))
     for i in range(num_blocks):
-        x = transformer_encoder(
+        x = torch_encoder(
             x,
-            num_heads=1,
-            key_dim=d_model,
-            ff_dim=ff_dim,
-            dropout=dropout,
-            norm="post",
+            ff_dim,
+            dropout,
             activation=activation,
-            layer_norm_epsilon=TORCH_EPSILON,
-            kernel_initializer=FanInUniform,
             self_attention=functools.partial(
                 attend, penalty=attention_penalty if i == 0 else 0.0, name=f"encoder_{i}"
             ),
@@ -148,8 +138,7 @@ def build_simpletm_model(
     x = layers.LayerNormalization(epsilon=TORCH_EPSILON, dtype=dtype, name="encoder_norm")(x)
     x = dense(prediction_length * head.size, dtype=dtype, name="head")(x)
     x = ops.transpose(x, (0, 2, 1))  # (batch, time * size, channels)
-    outputs = window.forecast(x, head, prediction_length)
-    return keras.Model(window.history, outputs, name=name)
+    return window.model(x, head, prediction_length, name)
 
 
 EPSILON = 1e-8  # added to the squared area, because the root of 0 has no gradient

@@ -8,21 +8,16 @@ import keras
 from keras import ops
 
 from kerastrans.layers import Dropout
-from kerastrans.layers.initializers import FanInUniform
-from kerastrans.layers.transformer.blocks import transformer_encoder
 from kerastrans.models.parts.checks import checked
-from kerastrans.models.parts.normalized_window import open_window
+from kerastrans.models.parts.normalized_window import STANDARDIZED, open_window
 from kerastrans.models.parts.projections import concatenate, dense
-from kerastrans.models.parts.sublayers import TORCH_EPSILON
+from kerastrans.models.parts.sublayers import torch_encoder
 from kerastrans.utils.model_files import serializable
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.random import draw_seed
 from kerastrans.utils.validation import check_choice
 
 ARCHITECTURE = {
-    "title": "SOFTS",
-    "source": "Han et al.",
-    "year": 2024,
     "summary": "channels and their common core",
     "license": "MIT",
     "tags": ("mlp", "mixes channels", "affine", "takes heads"),
@@ -101,28 +96,22 @@ def build_softs_model(
         return dense(d_model)(x)
 
     window = open_window(
-        context_length, num_channels, head, center="mean", scale="std", standardize=standardize
+        context_length, num_channels, head, **STANDARDIZED, standardize=standardize
     )
     x = ops.transpose(window.values, (0, 2, 1))  # (batch, channels, context_length)
     x = Dropout(dropout)(dense(d_model, name="embedding")(x))
     for i in range(num_blocks):
-        x = transformer_encoder(
+        x = torch_encoder(
             x,
-            num_heads=1,
-            key_dim=d_model,
-            ff_dim=ff_dim,
-            dropout=dropout,
-            norm="post",
+            ff_dim,
+            dropout,
             activation=activation,
-            layer_norm_epsilon=TORCH_EPSILON,
-            kernel_initializer=FanInUniform,
             self_attention=aggregate_redistribute,
             name=f"encoder_{i}",
         )
     x = dense(prediction_length * head.size, dtype=full_precision(), name="head")(x)
     x = ops.transpose(x, (0, 2, 1))  # (batch, time * size, channels)
-    outputs = window.forecast(x, head, prediction_length)
-    return keras.Model(window.history, outputs, name=name)
+    return window.model(x, head, prediction_length, name)
 
 
 @serializable

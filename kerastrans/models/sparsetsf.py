@@ -4,7 +4,6 @@ Paper: https://arxiv.org/abs/2405.00946
 Code: https://github.com/lss-1138/SparseTSF/tree/b8c2740
 """
 
-import keras
 from keras import layers, ops
 
 from kerastrans.layers.initializers import FanInUniform
@@ -15,17 +14,11 @@ from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_at_most
 
 ARCHITECTURE = {
-    "title": "SparseTSF",
-    "source": "Lin et al.",
-    "year": 2024,
     "summary": "linear, period to period",
     "license": "Apache-2.0",
     "tags": ("linear", "channel independent", "shift", "takes heads"),
 }
-SEARCH_SPACE = {
-    "period": (4, 7, 12, 24),
-    "hidden_dim": (None, 128),
-}
+SEARCH_SPACE = {"period": (4, 7, 12, 24), "hidden_dim": (None, 128)}
 
 
 @checked
@@ -94,5 +87,4 @@ def build_sparsetsf_model(
     x = ops.reshape(x, (-1, future * period, head.size))[:, :prediction_length]
     # (batch, time * size, channels)
     x = unfold_channels(ops.reshape(x, (-1, prediction_length * head.size, 1)), num_channels)
-    outputs = window.forecast(x, head, prediction_length)
-    return keras.Model(window.history, outputs, name=name)
+    return window.model(x, head, prediction_length, name)

@@ -4,7 +4,6 @@ Paper: https://arxiv.org/abs/1803.01271
 Code: https://github.com/locuslab/TCN/tree/2f8c2b8
 """
 
-import keras
 from keras import layers, ops
 
 from kerastrans.layers import WeightNormalizedConvolution
@@ -15,18 +14,11 @@ from kerastrans.models.parts.projections import dense
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {
-    "title": "TCN",
-    "source": "Bai et al.",
-    "year": 2018,
     "summary": "dilated causal convolutions",
     "license": "MIT",
     "tags": ("convolution", "mixes channels", "takes heads"),
 }
-SEARCH_SPACE = {
-    "filters": (16, 32, 64),
-    "num_blocks": (3, 4, 5),
-    "dropout": (0.0, 0.1),
-}
+SEARCH_SPACE = {"filters": (16, 32, 64), "num_blocks": (3, 4, 5), "dropout": (0.0, 0.1)}
 
 
 @checked(may_be_tuple=("filters",))
@@ -99,5 +91,4 @@ def build_tcn_model(
     width = num_channels * head.size
     x = dense(prediction_length * width, dtype=full_precision(), name="head")(x[:, -1])
     x = ops.reshape(x, (-1, prediction_length, width))  # (batch, time, channels * size)
-    outputs = window.forecast(x, head, prediction_length)
-    return keras.Model(window.history, outputs, name=name)
+    return window.model(x, head, prediction_length, name)

@@ -1,4 +1,4 @@
-"""Temporal Fusion Transformer: variable selection, LSTM, attention (Lim et al., 2021, figure 2).
+"""TFT: variable selection, LSTM, attention (Lim et al., 2021, figure 2).
 
 Paper: https://arxiv.org/abs/1912.09363
 Code: https://github.com/thuml/Time-Series-Library/tree/4e938a1
@@ -12,7 +12,7 @@ from kerastrans.layers import Dropout
 from kerastrans.layers.attention.multi_head_attention import HIDDEN_SCORE
 from kerastrans.models.parts.checks import checked
 from kerastrans.models.parts.encoder_decoders import embed_values
-from kerastrans.models.parts.normalized_window import open_window
+from kerastrans.models.parts.normalized_window import STANDARDIZED, open_window
 from kerastrans.models.parts.projections import dense, embed_columns
 from kerastrans.models.parts.regression import covariate_inputs
 from kerastrans.models.parts.sublayers import TENSORFLOW_EPSILON, TORCH_EPSILON
@@ -23,9 +23,6 @@ from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_choice, check_dropout, check_positive_integers
 
 ARCHITECTURE = {
-    "title": "TFT",
-    "source": "Lim et al.",
-    "year": 2021,
     "summary": "variable selection, LSTM, attention",
     "license": "MIT",
     "tags": (
@@ -39,11 +36,7 @@ ARCHITECTURE = {
     ),
     "paper": {"d_model": 160},
 }
-SEARCH_SPACE = {
-    "d_model": (16, 32, 64),
-    "num_heads": (1, 4),
-    "dropout": (0.0, 0.1, 0.3),
-}
+SEARCH_SPACE = {"d_model": (16, 32, 64), "num_heads": (1, 4), "dropout": (0.0, 0.1, 0.3)}
 
 
 @checked
@@ -125,7 +118,7 @@ def build_tft_model(
         return embed(extra[f"{kind}_covariates"], covariates[kind], kind)
 
     covariates = covariates or {}
-    scaling = {"center": "mean", "scale": "std"} if library else {}
+    scaling = STANDARDIZED if library else {}
     window = open_window(context_length, num_channels, head, **scaling)
     extra = covariate_inputs(context_length, prediction_length, covariates)
     static = embed_covariates("static") if "static" in covariates else []
@@ -170,8 +163,7 @@ def build_tft_model(
     x = networks.gate(attention(query, enriched), query)
     x = networks.gate(residual_network(x), sequence[:, -prediction_length:], dropout=0.0)
     x = dense(num_channels * head.size, dtype=full_precision(), name="head")(x)
-    outputs = window.forecast(x, head, prediction_length)
-    return keras.Model(window.inputs(extra), outputs, name=name)
+    return window.model(x, head, prediction_length, name, extra=extra)
 
 
 def _check_variant(variant, static_channels, num_channels, covariates):
@@ -229,10 +221,7 @@ class InterpretableMultiHeadAttention(KeepsQuantization, keras.layers.Layer):
         self.num_heads = num_heads
         self.key_dim = key_dim
         self.dropout = dropout
-        heads = {
-            "output_shape": (None, num_heads, key_dim),
-            "dtype": self.dtype_policy,
-        }
+        heads = {"output_shape": (None, num_heads, key_dim), "dtype": self.dtype_policy}
         self.query_dense = keras.layers.EinsumDense("btd,dhk->bthk", name="query", **heads)
         self.key_dense = keras.layers.EinsumDense("btd,dhk->bthk", name="key", **heads)
         self.value_dense = keras.layers.Dense(

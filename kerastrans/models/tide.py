@@ -4,21 +4,17 @@ Paper: https://arxiv.org/abs/2304.08424
 Code: https://github.com/thuml/Time-Series-Library/tree/4e938a1
 """
 
-import keras
 from keras import layers, ops
 
 from kerastrans.layers import Dropout
 from kerastrans.models.parts.checks import checked
-from kerastrans.models.parts.normalized_window import open_window
+from kerastrans.models.parts.normalized_window import STANDARDIZED, open_window
 from kerastrans.models.parts.projections import concatenate, embed_columns
 from kerastrans.models.parts.regression import covariate_inputs, regress
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_choice
 
 ARCHITECTURE = {
-    "title": "TiDE",
-    "source": "Das et al.",
-    "year": 2023,
     "summary": "dense encoder and decoder",
     "license": "MIT",
     "tags": ("mlp", "channel independent", "affine", "takes heads"),
@@ -124,7 +120,7 @@ def build_tide_model(
         """Repeat covariates for each channel: `(batch, ...)` -> `(batch, channels, ...)`."""
         return ops.repeat(ops.expand_dims(x, 1), num_channels, axis=1)
 
-    window = open_window(context_length, num_channels, head, center="mean", scale="std")
+    window = open_window(context_length, num_channels, head, **STANDARDIZED)
     x = channels = ops.transpose(window.values, (0, 2, 1))  # (batch, channels, context_length)
     extra, ahead = {}, []
     if covariates and covariate_dim is not None:
@@ -158,6 +154,5 @@ def build_tide_model(
     bypass = layers.Dense(prediction_length * size, **exact)(channels)
     y = layers.Add(**exact)([y, bypass])
     x = ops.transpose(y, (0, 2, 1))  # (batch, time * size, channels)
-    outputs = window.forecast(x, head, prediction_length)
-    model = keras.Model(window.inputs(extra), outputs, name=name)
+    model = window.model(x, head, prediction_length, name, extra=extra)
     return regress(model, covariates) if covariates and not extra else model

@@ -1,4 +1,4 @@
-"""The encoder-decoder Transformer as a forecaster, patch by patch.
+"""Time-series Transformer: an encoder-decoder, patch by patch (Vaswani et al., 2017).
 
 Paper: https://arxiv.org/abs/1706.03762
 """
@@ -13,9 +13,6 @@ from kerastrans.models.parts.sublayers import close_stack
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {
-    "title": "Time-series Transformer",
-    "source": "Vaswani et al.",
-    "year": 2017,
     "summary": "encoder-decoder over patches, step by step",
     "tags": (
         "attention",

@@ -15,17 +15,11 @@ from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_at_most, check_non_negative
 
 ARCHITECTURE = {
-    "title": "TimeBase",
-    "source": "Huang et al.",
-    "year": 2025,
     "summary": "few basis segments",
     "license": "MIT",
     "tags": ("linear", "channel independent", "shift", "takes heads"),
 }
-SEARCH_SPACE = {
-    "period": (4, 7, 12, 24),
-    "num_bases": (4, 6, 8),
-}
+SEARCH_SPACE = {"period": (4, 7, 12, 24), "num_bases": (4, 6, 8)}
 
 
 @checked
@@ -113,8 +107,7 @@ def build_timebase_model(
     x = ops.reshape(x, (-1, future * period, num_channels * head.size))[:, :prediction_length]
     # The mean of each phase, or of the window, repeated over the horizon.
     mean = ops.tile(mean[..., 0], (1, future * period // mean.shape[1], 1))[:, :prediction_length]
-    outputs = window.forecast(x, head, prediction_length, shift=mean)
-    return keras.Model(window.history, outputs, name=name)
+    return window.model(x, head, prediction_length, name, shift=mean)
 
 
 @serializable

@@ -23,9 +23,6 @@ from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_at_most, check_choice, check_positive_integers
 
 ARCHITECTURE = {
-    "title": "TimeBridge",
-    "source": "Liu et al.",
-    "year": 2025,
     "summary": "attention to detrended patches, then channels",
     "license": "MIT",
     "tags": ("attention", "mixes channels", "affine", "takes heads"),
@@ -152,8 +149,7 @@ def build_timebridge_model(
     # (batch, channels, patches * d_model)
     x = ops.reshape(x, (-1, rows, num_patches * d_model))[:, :num_channels]
     x = dense(prediction_length * head.size, use_bias=False, dtype=full_precision(), name="head")(x)
-    outputs = window.forecast(ops.transpose(x, (0, 2, 1)), head, prediction_length)
-    return keras.Model(window.history, outputs, name=name)
+    return window.model(ops.transpose(x, (0, 2, 1)), head, prediction_length, name)
 
 
 def _embed_patches(x, count, rows, d_model, dropout):

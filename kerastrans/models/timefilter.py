@@ -4,23 +4,17 @@ Paper: https://arxiv.org/abs/2501.13041
 Code: https://github.com/thuml/Time-Series-Library/tree/4e938a1
 """
 
-import keras
 from keras import ops
 
 from kerastrans.layers import Dropout, GraphFilter, PositionalEncoding
-from kerastrans.layers.initializers import FanInUniform
-from kerastrans.layers.transformer.blocks import transformer_encoder
 from kerastrans.models.parts.checks import checked
-from kerastrans.models.parts.normalized_window import open_window
+from kerastrans.models.parts.normalized_window import STANDARDIZED, open_window
 from kerastrans.models.parts.projections import dense
-from kerastrans.models.parts.sublayers import TORCH_EPSILON
+from kerastrans.models.parts.sublayers import torch_encoder
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_at_most, check_dropout
 
 ARCHITECTURE = {
-    "title": "TimeFilter",
-    "source": "Hu et al.",
-    "year": 2025,
     "summary": "filtered graph of the patches of all channels",
     "license": "MIT",
     "tags": ("attention", "mixes channels", "affine", "takes heads"),
@@ -101,7 +95,7 @@ def build_timefilter_model(
     check_dropout(removed, "removed")
     count = context_length // patch_length
 
-    window = open_window(context_length, num_channels, head, center="mean", scale="std")
+    window = open_window(context_length, num_channels, head, **STANDARDIZED)
     x = ops.transpose(window.values[:, -count * patch_length :], (0, 2, 1))
     # (batch, channels * patches, patch_length)
     x = ops.reshape(x, (-1, num_channels * count, patch_length))
@@ -113,20 +107,15 @@ def build_timefilter_model(
         graph = GraphFilter(
             num_channels, num_heads, removed, top_p, dropout, balance, name=f"filter_{i}"
         )
-        x = transformer_encoder(
+        x = torch_encoder(
             x,
+            ff_dim,
+            dropout,
             num_heads=num_heads,
-            key_dim=d_model // num_heads,
-            ff_dim=ff_dim,
-            dropout=dropout,
             norm="pre",
-            activation="gelu",
-            layer_norm_epsilon=TORCH_EPSILON,
-            kernel_initializer=FanInUniform,
             self_attention=graph,
             name=f"encoder_{i}",
         )
     x = ops.reshape(x, (-1, num_channels, count * d_model))  # (batch, channels, patches * d_model)
     x = dense(prediction_length * head.size, dtype=full_precision(), name="head")(x)
-    outputs = window.forecast(ops.transpose(x, (0, 2, 1)), head, prediction_length)
-    return keras.Model(window.history, outputs, name=name)
+    return window.model(ops.transpose(x, (0, 2, 1)), head, prediction_length, name)

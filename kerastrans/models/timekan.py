@@ -13,16 +13,13 @@ from kerastrans.layers import Dropout, ValueEmbedding
 from kerastrans.layers.frequency.fourier import irfft, rfft
 from kerastrans.layers.initializers import FanInUniform
 from kerastrans.models.parts.checks import check_scales, checked
-from kerastrans.models.parts.normalized_window import open_window, pool_window
+from kerastrans.models.parts.normalized_window import STANDARDIZED, open_window, pool_window
 from kerastrans.models.parts.projections import dense, fold_channels, time_dense, unfold_channels
 from kerastrans.utils.model_files import serializable
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_positive_integers
 
 ARCHITECTURE = {
-    "title": "TimeKAN",
-    "source": "Huang et al.",
-    "year": 2025,
     "summary": "Chebyshev polynomials per band of frequencies",
     "license": "Apache-2.0",
     "tags": ("mlp", "channel independent", "affine", "takes heads"),
@@ -120,13 +117,7 @@ def build_timekan_model(
         return mixed[::-1]
 
     window = open_window(
-        context_length,
-        num_channels,
-        head,
-        center="mean",
-        scale="std",
-        affine=True,
-        standardize=standardize,
+        context_length, num_channels, head, **STANDARDIZED, affine=True, standardize=standardize
     )
     embed = ValueEmbedding(d_model, dtype=dtype)
     scales = pool_window(window, num_scales, standardize)
@@ -138,8 +129,7 @@ def build_timekan_model(
     x = dense(head.size, dtype=dtype, name="head")(x)
     # (batch, time * size, channels)
     x = unfold_channels(ops.reshape(x, (-1, prediction_length * head.size, 1)), num_channels)
-    outputs = window.forecast(x, head, prediction_length)
-    return keras.Model(window.history, outputs, name=name)
+    return window.model(x, head, prediction_length, name)
 
 
 @serializable

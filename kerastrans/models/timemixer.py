@@ -4,12 +4,11 @@ Paper: https://arxiv.org/abs/2405.14616
 Code: https://github.com/kwuking/TimeMixer/tree/8d230b7
 """
 
-import keras
 from keras import layers, ops
 
 from kerastrans.layers import Dropout, SeriesDecomposition, ValueEmbedding
 from kerastrans.models.parts.checks import check_scales, checked
-from kerastrans.models.parts.normalized_window import POOLS, open_window, pool_window
+from kerastrans.models.parts.normalized_window import POOLS, STANDARDIZED, open_window, pool_window
 from kerastrans.models.parts.projections import (
     add,
     dense,
@@ -21,18 +20,11 @@ from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_choice
 
 ARCHITECTURE = {
-    "title": "TimeMixer",
-    "source": "Wang et al.",
-    "year": 2024,
     "summary": "mixed resolutions",
     "license": "Apache-2.0",
     "tags": ("mlp", "channel independent", "affine", "takes heads"),
 }
-SEARCH_SPACE = {
-    "d_model": (16, 32),
-    "num_blocks": (1, 2, 3),
-    "dropout": (0.0, 0.1),
-}
+SEARCH_SPACE = {"d_model": (16, 32), "num_blocks": (1, 2, 3), "dropout": (0.0, 0.1)}
 
 
 @checked
@@ -123,13 +115,7 @@ def build_timemixer_model(
 
     dtype = full_precision()
     window = open_window(
-        context_length,
-        num_channels,
-        head,
-        center="mean",
-        scale="std",
-        affine=True,
-        standardize=standardize,
+        context_length, num_channels, head, **STANDARDIZED, affine=True, standardize=standardize
     )
     embed = ValueEmbedding(d_model)
     scales, trends = pool_window(window, num_scales, standardize, pooling), []
@@ -153,5 +139,4 @@ def build_timemixer_model(
         # (batch, time * size, channels)
         x = unfold_channels(ops.reshape(x, (-1, prediction_length * head.size, 1)), num_channels)
     # At the given resolution.
-    outputs = window.forecast(x, head, prediction_length, shift=trend)
-    return keras.Model(window.history, outputs, name=name)
+    return window.model(x, head, prediction_length, name, shift=trend)

@@ -12,7 +12,7 @@ from keras import layers, ops
 from kerastrans.layers.frequency.fourier import rfft
 from kerastrans.models.parts.checks import checked
 from kerastrans.models.parts.encoder_decoders import embed_values
-from kerastrans.models.parts.normalized_window import open_window
+from kerastrans.models.parts.normalized_window import STANDARDIZED, open_window
 from kerastrans.models.parts.projections import dense, time_dense
 from kerastrans.models.parts.sublayers import TORCH_EPSILON
 from kerastrans.utils.model_files import serializable
@@ -20,19 +20,12 @@ from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_positive_integers
 
 ARCHITECTURE = {
-    "title": "TimesNet",
-    "source": "Wu et al.",
-    "year": 2023,
     "summary": "images of periods",
     "license": "MIT",
     "tags": ("convolution", "mixes channels", "affine", "takes heads"),
     "paper": {"num_kernels": 6},
 }
-SEARCH_SPACE = {
-    "d_model": (8, 16, 32),
-    "num_periods": (2, 3, 5),
-    "dropout": (0.0, 0.1),
-}
+SEARCH_SPACE = {"d_model": (8, 16, 32), "num_periods": (2, 3, 5), "dropout": (0.0, 0.1)}
 
 
 @checked
@@ -113,15 +106,14 @@ def build_timesnet_model(
         ]
         return layers.Add()([x, *images])
 
-    window = open_window(context_length, num_channels, head, center="mean", scale="std")
+    window = open_window(context_length, num_channels, head, **STANDARDIZED)
     x = time_dense(embed_values(window.values, d_model, dropout), length)
     normalise = layers.LayerNormalization(epsilon=TORCH_EPSILON)
     for _ in range(num_blocks):
         x = normalise(times_block(x))
     x = x[:, -prediction_length:]
     x = dense(num_channels * head.size, dtype=full_precision(), name="head")(x)
-    outputs = window.forecast(x, head, prediction_length)
-    return keras.Model(window.history, outputs, name=name)
+    return window.model(x, head, prediction_length, name)
 
 
 def _strongest_periods(x, count, of_batch=False):

@@ -10,7 +10,7 @@ from keras import layers, ops
 from kerastrans.layers import CachedMultiHeadAttention, Dropout, Patching, PositionalEncoding
 from kerastrans.layers.initializers import FanInUniform
 from kerastrans.models.parts.checks import checked
-from kerastrans.models.parts.normalized_window import open_window
+from kerastrans.models.parts.normalized_window import STANDARDIZED, open_window
 from kerastrans.models.parts.projections import concatenate, dense
 from kerastrans.models.parts.regression import covariate_columns, covariate_series
 from kerastrans.models.parts.sublayers import TORCH_EPSILON, add_norm, position_wise_ffn
@@ -19,9 +19,6 @@ from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_at_most, check_positive_integers
 
 ARCHITECTURE = {
-    "title": "TimeXer",
-    "source": "Wang et al.",
-    "year": 2024,
     "summary": "patches that ask channels",
     "license": "MIT",
     "tags": (
@@ -132,7 +129,7 @@ def build_timexer_model(
         return ops.concatenate([x[:, :-1], normalise(tokens)], axis=1)
 
     window = open_window(
-        context_length, num_channels, head, center="mean", scale="std", standardize=standardize
+        context_length, num_channels, head, **STANDARDIZED, standardize=standardize
     )
     embed = dense(d_model, name="channel_embedding")
     if shared_embedding and covariates:
@@ -164,8 +161,7 @@ def build_timexer_model(
     dtype = full_precision()
     x = dense(prediction_length * head.size, dtype=dtype, name="head")(x)
     x = Dropout(dropout, dtype=dtype)(ops.transpose(x, (0, 2, 1)))
-    outputs = window.forecast(x, head, prediction_length)
-    return keras.Model(window.inputs(extra), outputs, name=name)
+    return window.model(x, head, prediction_length, name, extra=extra)
 
 
 @serializable

@@ -10,14 +10,11 @@ from keras import layers, ops
 from kerastrans.layers import CachedMultiHeadAttention, Dropout, RecurrentCycle
 from kerastrans.layers.initializers import FanInUniform
 from kerastrans.models.parts.checks import checked
-from kerastrans.models.parts.normalized_window import open_window
+from kerastrans.models.parts.normalized_window import STANDARDIZED, open_window
 from kerastrans.models.parts.projections import dense
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {
-    "title": "TQNet",
-    "source": "Lin et al.",
-    "year": 2025,
     "summary": "attention over channels, queried by a learnt cycle",
     "license": "Apache-2.0",
     "tags": ("attention", "mixes channels", "affine", "takes heads"),
@@ -84,13 +81,7 @@ def build_tqnet_model(
     """
     dtype = full_precision()
     window = open_window(
-        context_length,
-        num_channels,
-        head,
-        center="mean",
-        scale="std",
-        ddof=1,
-        standardize=standardize,
+        context_length, num_channels, head, **STANDARDIZED, ddof=1, standardize=standardize
     )
     position = keras.Input((), dtype="int32", name="position")
     queries = RecurrentCycle(cycle_length, num_channels)(position, length=context_length)
@@ -109,5 +100,4 @@ def build_tqnet_model(
     x = Dropout(dropout)(layers.Add()([x, y]))
     x = dense(prediction_length * head.size, dtype=dtype, name="head")(x)
     x = ops.transpose(x, (0, 2, 1))  # (batch, time * size, channels)
-    outputs = window.forecast(x, head, prediction_length)
-    return keras.Model({"history": window.history, "position": position}, outputs, name=name)
+    return window.model(x, head, prediction_length, name, extra={"position": position})

@@ -4,20 +4,16 @@ Paper: https://arxiv.org/abs/2303.06053
 Code: https://github.com/Nixtla/neuralforecast/tree/5ffa0d0
 """
 
-import keras
 from keras import layers
 
 from kerastrans.layers import Dropout
 from kerastrans.models.parts.checks import checked
-from kerastrans.models.parts.normalized_window import open_window
+from kerastrans.models.parts.normalized_window import STANDARDIZED, open_window
 from kerastrans.models.parts.projections import concatenate, time_dense
 from kerastrans.models.parts.regression import covariate_columns
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {
-    "title": "TSMixer",
-    "source": "Chen et al.",
-    "year": 2023,
     "summary": "dense over time, then channels",
     "license": "Apache-2.0",
     "tags": (
@@ -30,11 +26,7 @@ ARCHITECTURE = {
         "takes heads",
     ),
 }
-SEARCH_SPACE = {
-    "num_blocks": (2, 4, 6),
-    "ff_dim": (16, 32, 64),
-    "dropout": (0.1, 0.5, 0.8),
-}
+SEARCH_SPACE = {"num_blocks": (2, 4, 6), "ff_dim": (16, 32, 64), "dropout": (0.1, 0.5, 0.8)}
 
 
 @checked
@@ -121,13 +113,7 @@ def build_tsmixer_model(
         return concatenate(aligned), fixed
 
     window = open_window(
-        context_length,
-        num_channels,
-        head,
-        center="mean",
-        scale="std",
-        affine=True,
-        standardize=standardize,
+        context_length, num_channels, head, **STANDARDIZED, affine=True, standardize=standardize
     )
     extra, columns = covariate_columns(window, prediction_length, covariates)
     x, fixed = align(window.values, **columns) if extra else (window.values, [])
@@ -137,5 +123,4 @@ def build_tsmixer_model(
         x = layers.Dense(num_channels * head.size, **exact)(x)
     else:
         x = map_time(x, prediction_length * head.size, **exact)
-    outputs = window.forecast(x, head, prediction_length)
-    return keras.Model(window.inputs(extra), outputs, name=name)
+    return window.model(x, head, prediction_length, name, extra=extra)

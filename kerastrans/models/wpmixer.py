@@ -4,7 +4,6 @@ Paper: https://arxiv.org/abs/2412.17176
 Code: https://github.com/thuml/Time-Series-Library/tree/4e938a1
 """
 
-import keras
 from keras import layers, ops
 
 from kerastrans.layers import Dropout, Patching
@@ -15,15 +14,12 @@ from kerastrans.layers.frequency.wavelets import (
     reconstruct,
 )
 from kerastrans.models.parts.checks import checked
-from kerastrans.models.parts.normalized_window import open_window
+from kerastrans.models.parts.normalized_window import STANDARDIZED, open_window
 from kerastrans.models.parts.projections import dense
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_at_most
 
 ARCHITECTURE = {
-    "title": "WPMixer",
-    "source": "Murad et al.",
-    "year": 2025,
     "summary": "mixed patches of wavelet coefficients",
     "license": "MIT",
     "tags": ("mlp", "channel independent", "affine", "takes heads"),
@@ -128,7 +124,7 @@ def build_wpmixer_model(
         x = dense(head.size * units, dtype=dtype)(x)
         return ops.reshape(x, (-1, num_channels, head.size, units))
 
-    window = open_window(context_length, num_channels, head, center="mean", scale="std")
+    window = open_window(context_length, num_channels, head, **STANDARDIZED)
     x = ops.transpose(window.values, (0, 2, 1))  # (batch, channels, context_length)
     approximation, details = decompose(x, wavelet, num_levels)
     counts = coefficient_lengths(prediction_length, wavelet, num_levels)
@@ -138,5 +134,4 @@ def build_wpmixer_model(
     x = ops.transpose(x[..., -prediction_length:], (0, 3, 1, 2))  # (batch, time, channels, size)
     # (batch, time, channels * size)
     x = ops.reshape(x, (-1, prediction_length, num_channels * head.size))
-    outputs = window.forecast(x, head, prediction_length)
-    return keras.Model(window.history, outputs, name=name)
+    return window.model(x, head, prediction_length, name)

@@ -10,7 +10,7 @@ from keras import layers, ops
 from kerastrans.layers import CausalDepthwiseConvolution, Dropout
 from kerastrans.layers.initializers import FanInUniform
 from kerastrans.models.parts.checks import checked
-from kerastrans.models.parts.normalized_window import open_window
+from kerastrans.models.parts.normalized_window import STANDARDIZED, open_window
 from kerastrans.models.parts.projections import dense, learn_tokens, time_dense
 from kerastrans.models.parts.sublayers import TORCH_EPSILON
 from kerastrans.utils.model_files import serializable
@@ -18,9 +18,6 @@ from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_divides, check_positive_integers
 
 ARCHITECTURE = {
-    "title": "xLSTM-Mixer",
-    "source": "Kraus et al.",
-    "year": 2025,
     "summary": "recurrent network over channels, two views",
     "license": "MIT",
     "tags": ("recurrent", "mixes channels", "affine", "takes heads"),
@@ -104,7 +101,7 @@ def build_xlstm_mixer_model(
     def add_residual(x, sublayer):
         return layers.Add()([x, Dropout(dropout)(sublayer(normalise(x)))])
 
-    window = open_window(context_length, num_channels, head, center="mean", scale="std")
+    window = open_window(context_length, num_channels, head, **STANDARDIZED)
     dtype = full_precision()
     last = window.values[:, -1:]
     x = time_dense(window.values - last, prediction_length, dtype=dtype, name="linear") + last
@@ -123,8 +120,7 @@ def build_xlstm_mixer_model(
     # (batch, channels, 2 * d_model)
     x = ops.reshape(ops.transpose(x, (0, 2, 1, 3)), (-1, num_channels, 2 * d_model))
     x = dense(prediction_length * head.size, dtype=dtype, name="head")(x)
-    outputs = window.forecast(ops.transpose(x, (0, 2, 1)), head, prediction_length)
-    return keras.Model(window.history, outputs, name=name)
+    return window.model(ops.transpose(x, (0, 2, 1)), head, prediction_length, name)
 
 
 NUM_GATES = 4  # input, forget, cell, output

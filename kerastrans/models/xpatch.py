@@ -11,7 +11,7 @@ from keras import layers, ops
 from kerastrans.layers import Patching
 from kerastrans.layers.initializers import FanInUniform
 from kerastrans.models.parts.checks import checked
-from kerastrans.models.parts.normalized_window import open_window
+from kerastrans.models.parts.normalized_window import STANDARDIZED, open_window
 from kerastrans.models.parts.projections import concatenate, dense
 from kerastrans.models.parts.sublayers import TORCH_EPSILON
 from kerastrans.utils.model_files import serializable
@@ -19,18 +19,11 @@ from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_at_most, check_choice, check_weight
 
 ARCHITECTURE = {
-    "title": "xPatch",
-    "source": "Stitsyuk, Choi",
-    "year": 2025,
     "summary": "season by convolutions over patches, trend by linear maps",
     "license": "Apache-2.0",
     "tags": ("convolution", "channel independent", "affine", "takes heads"),
 }
-SEARCH_SPACE = {
-    "patch_length": (8, 16, 24),
-    "stride": (4, 8),
-    "smoothing": (0.1, 0.3, 0.5),
-}
+SEARCH_SPACE = {"patch_length": (8, 16, 24), "stride": (4, 8), "smoothing": (0.1, 0.3, 0.5)}
 SLOPE_SMOOTHING = 0.3  # weight of the newest slope in double smoothing
 
 
@@ -131,13 +124,7 @@ def build_xpatch_model(
         return dense(prediction_length, name="trend")(x)
 
     window = open_window(
-        context_length,
-        num_channels,
-        head,
-        center="mean",
-        scale="std",
-        affine=True,
-        standardize=standardize,
+        context_length, num_channels, head, **STANDARDIZED, affine=True, standardize=standardize
     )
     season = trend = window.values
     if decomposition != "none":
@@ -148,8 +135,7 @@ def build_xpatch_model(
     x = dense(prediction_length * head.size, dtype=dtype, name="head")(x)
     # (batch, time * size, channels)
     x = _swap(ops.reshape(x, (-1, num_channels, prediction_length * head.size)))
-    outputs = window.forecast(x, head, prediction_length)
-    return keras.Model(window.history, outputs, name=name)
+    return window.model(x, head, prediction_length, name)
 
 
 def _swap(x):

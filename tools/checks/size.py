@@ -12,7 +12,7 @@ from tools.site import api
 
 ROOT = Path(__file__).parents[2]
 # They only go down: whoever makes the package smaller lowers them in the same change.
-LIMITS = {"lines of code": 35_360, "files": 433, "options of builders": 350, "dependencies": 11}
+LIMITS = {"lines of code": 35_000, "files": 433, "options of builders": 350, "dependencies": 11}
 EVERYWHERE = {"head", "covariates", "name", "seed"}  # options that are the same in all builders
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -32,7 +32,7 @@ def measure():
     files = sorted((ROOT / "kerastrans").rglob("*.py"))
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     return {
-        "lines of code": sum(lines_of_code(path.read_text("utf-8")) for path in files),
+        "lines of code": 35_000sum(lines_of_code(path.read_text("utf-8")) for path in files),
         "files": len(files),
         "public names": sum(map(len, api.names().values())),
         "options of builders": sum(map(num_options, (ROOT / "kerastrans/models").glob("*.py"))),

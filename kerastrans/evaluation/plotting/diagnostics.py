@@ -1,10 +1,10 @@
 """Diagnostic plots of backtests: errors by step, calibration, residuals and ranks."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 from narwhals.typing import IntoDataFrame
 
 from kerastrans.data.native_frames import takes_any_frame
@@ -22,9 +22,6 @@ from kerastrans.evaluation.plotting.panels import (
 )
 from kerastrans.utils.validation import check_choice
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 _LINES = ("-", "--", ":", "-.")
 
 
@@ -33,7 +30,7 @@ def plot_error_by_step(
     metric: str = "mae",
     title: str | None = None,
     unit: str | None = None,
-) -> "Figure":
+) -> Figure:
     """Plot the error against the forecast step.
 
     Args:
@@ -73,7 +70,7 @@ def plot_error_by_step(
 @takes_any_frame
 def plot_calibration(
     backtest: IntoDataFrame, title: str | None = None, *, alias: str | None = None
-) -> "Figure":
+) -> Figure:
     """Plot the reliability of the quantiles and the histogram of the PIT.
 
     The reliability curve shows how often the true value is below each quantile, and the probability
@@ -125,7 +122,7 @@ def plot_residuals(
     unit: str | None = None,
     *,
     alias: str | None = None,
-) -> "Figure":
+) -> Figure:
     """Plot the errors of a backtest over time and as a histogram.
 
     Args:
@@ -161,7 +158,7 @@ def plot_residuals(
     return figure
 
 
-def plot_ranks(ranks: pd.DataFrame, title: str | None = None) -> "Figure":
+def plot_ranks(ranks: pd.DataFrame, title: str | None = None) -> Figure:
     """Plot the mean ranks of several models with their intervals, the best model at the top.
 
     Models whose intervals overlap the band of the best one do not differ from it significantly:

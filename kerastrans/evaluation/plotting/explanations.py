@@ -1,10 +1,10 @@
 """Plot of the past values and corrections that forecasts of kerastrans-zero are the sum of."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 from narwhals.typing import IntoDataFrame
 
 from kerastrans.data.native_frames import takes_any_frame
@@ -20,9 +20,6 @@ from kerastrans.evaluation.plotting.panels import (
 )
 from kerastrans.evaluation.scores.scales import observed_values
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 MAX_SERIES = 4
 MAX_LAGS = 4  # number of lags that have a colour
 LARGEST = 260  # area of the marker of a value with a share of 1 in every step, in square points
@@ -36,7 +33,7 @@ def plot_explanation(
     unit: str | None = None,
     *,
     series: Sequence[str] | None = None,
-) -> "Figure":
+) -> Figure:
     """Plot the shares of past values, and the contributions of the lags to each step.
 
     There are two panels per series. The left one has the history and the forecast; the area of the

@@ -1,10 +1,10 @@
 """Plots of forecasts together with the history that they continue."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 from narwhals.typing import IntoDataFrame
 
 from kerastrans.data.native_frames import takes_any_frame
@@ -32,9 +32,6 @@ from kerastrans.evaluation.plotting.panels import (
 from kerastrans.evaluation.scores.scales import observed_values
 from kerastrans.utils.types import Backtests
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 MAX_PANELS = 8
 
 
@@ -47,7 +44,7 @@ def plot_forecast(
     unit: str | None = None,
     *,
     series: Sequence[str] | None = None,
-) -> "Figure":
+) -> Figure:
     """Plot the end of a history and the forecasts that follow it, one panel per series.
 
     Args:
@@ -112,7 +109,7 @@ def plot_fan(
     unit: str | None = None,
     *,
     alias: str | None = None,
-) -> "Figure":
+) -> Figure:
     """Plot forecasts with their intervals as a fan, one panel per series.
 
     Args:

@@ -64,5 +64,5 @@ def report_zeros(loss, zeros):
     """
     if zeros and getattr(loss, "error", None) == "mape":
         warn_user(
-            f"loss 'mape' leaves out {zeros} values that are 0, whose relative error is undefined.",
+            f"loss 'mape' leaves out {zeros} values that are 0, whose relative error is undefined."
         )

@@ -226,6 +226,4 @@ def report_faults(faults, series_left):
         if not series_left:
             message = f"no series is left of {len(faults)}, see .faults: {name!r} has {why}."
             raise NoSeriesError(message, faults)
-        warn_user(
-            f"{len(faults)} series left out, see .faults: {name!r} has {why}.",
-        )
+        warn_user(f"{len(faults)} series left out, see .faults: {name!r} has {why}.")

@@ -10,13 +10,7 @@ from narwhals.typing import IntoDataFrameT
 
 from kerastrans.data.frames import ID, TARGET, TIME, check_is_frame, is_wide, to_long
 from kerastrans.data.native_frames import takes_any_frame
-from kerastrans.evaluation.columns import (
-    PATH,
-    STEPS,
-    check_columns,
-    interval_columns,
-    read_columns,
-)
+from kerastrans.evaluation.columns import PATH, STEPS, check_columns, interval_columns, read_columns
 from kerastrans.forecasting.inference.adaptation import adapt_to_clock, adapt_to_frame
 from kerastrans.forecasting.inference.horizon import with_horizon
 from kerastrans.forecasting.inference.reader import Reader

@@ -158,10 +158,7 @@ def _chunk_matrix(decay, angle, size):
     places = np.where(distance < 0, size, distance)  # row `size` is zero, for later steps
     real, imaginary = (ops.take(ops.pad(x, [[0, 1], [0, 0]]), places, axis=0) for x in powers)
     return ops.concatenate(
-        [
-            ops.concatenate([real, -imaginary], axis=1),
-            ops.concatenate([imaginary, real], axis=1),
-        ],
+        [ops.concatenate([real, -imaginary], axis=1), ops.concatenate([imaginary, real], axis=1)],
         axis=0,
     )
 

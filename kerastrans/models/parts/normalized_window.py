@@ -8,6 +8,8 @@ from keras import layers, ops
 from kerastrans.layers import ReversibleInstanceNormalization, SeriesDecomposition
 from kerastrans.utils.precision import full_precision
 
+# Each window with mean 0 and deviation 1, as reversible instance normalisation has it.
+STANDARDIZED = {"center": "mean", "scale": "std"}
 POOLS = {"average": layers.AveragePooling1D, "max": layers.MaxPooling1D}
 
 
@@ -47,6 +49,20 @@ class Window:
             x = MissingHistory()(head.split(x, prediction_length), self.history)
         undo = () if self.normalization.is_identity else (self.normalization, self.statistics)
         return head.forecast(x, prediction_length, *undo, shift=shift)
+
+    def model(self, x, head, prediction_length, name, *, shift=None, extra=None):
+        """Return the functional model from the history to the forecast, see `forecast`.
+
+        Args:
+            x: Outputs of the network, as `forecast` takes them.
+            head: `kerastrans.heads.Head`.
+            prediction_length: int, number of steps to forecast.
+            name: str, name of the model.
+            shift: Series that the head adds to its locations.
+            extra: Dict of the names of further inputs -> KerasTensor.
+        """
+        outputs = self.forecast(x, head, prediction_length, shift)
+        return keras.Model(self.inputs(extra), outputs, name=name)
 
 
 def open_window(

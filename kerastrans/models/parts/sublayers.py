@@ -6,8 +6,8 @@ import keras
 from keras import layers, ops
 
 from kerastrans.layers import Dropout
-from kerastrans.layers.initializers import fresh
-from kerastrans.layers.transformer.blocks import EPSILON, prefix_name
+from kerastrans.layers.initializers import FanInUniform, fresh
+from kerastrans.layers.transformer.blocks import EPSILON, prefix_name, transformer_encoder
 from kerastrans.utils.types import Tensor
 from kerastrans.utils.validation import check_dropout, check_positive_integers
 
@@ -106,6 +106,35 @@ def add_norm(inputs, outputs, dropout=0.0, *, name=None):
     x = Dropout(dropout, name=prefix_name(name, "dropout"))(outputs)
     x = layers.Add(name=prefix_name(name, "add"))([inputs, x])
     return layers.LayerNormalization(epsilon=TORCH_EPSILON, name=prefix_name(name, "norm"))(x)
+
+
+def torch_encoder(x, ff_dim, dropout, *, num_heads=1, activation="gelu", norm="post", **options):
+    """Apply `transformer_encoder` with the epsilon and the initial weights of most reference code.
+
+    Args:
+        x: `(batch, time, d_model)`.
+        ff_dim: int, width of the hidden layer of the feed-forward network.
+        dropout: float in [0, 1).
+        num_heads: int, number of attention heads, which divides d_model.
+        activation: Activation of the hidden layer.
+        norm: "post" or "pre".
+        **options: `self_attention` and `name` of `transformer_encoder`.
+
+    Returns:
+        `(batch, time, d_model)`.
+    """
+    return transformer_encoder(
+        x,
+        num_heads=num_heads,
+        key_dim=x.shape[-1] // num_heads,
+        ff_dim=ff_dim,
+        dropout=dropout,
+        norm=norm,
+        activation=activation,
+        layer_norm_epsilon=TORCH_EPSILON,
+        kernel_initializer=FanInUniform,
+        **options,
+    )
 
 
 def close_stack(inputs, norm, *, dtype=None, name=None):

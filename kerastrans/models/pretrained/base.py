@@ -40,6 +40,7 @@ class PretrainedModel:
     """
 
     padding = np.nan
+    rows_at_once = ROWS
     usual_context = 512
     option_names = ()
     equivariance = ""
@@ -203,15 +204,27 @@ class PretrainedModel:
         rows = [self.last_part(row) for task in tasks for row in task]
         length = self.padded_length(max(map(len, rows)))
         padded = np.stack([left_padded(row, length, self.padding) for row in rows])
-        run = self._compiled(length, prediction_length)
-        batches = np.array_split(padded, -(-len(padded) // ROWS))
-        rows = np.concatenate([np.asarray(run(batch[..., None]))[:, :, 0] for batch in batches])
-        rows = rows.reshape(*rows.shape[:2], len(self.levels))
+        batches = np.array_split(padded, -(-len(padded) // self.rows_at_once))
+        found = np.concatenate([self.run(batch, prediction_length) for batch in batches])
         ends = np.cumsum([len(task) for task in tasks])[:-1]
-        return [
-            {"quantiles": self.at_levels(part, levels), "mean": self.point(part)}
-            for part in np.split(rows, ends)
-        ]
+        return [self.summary(part, levels) for part in np.split(found, ends)]
+
+    def run(self, rows, prediction_length):
+        """Return what `summary` reads of padded series `(rows, time)`: here, quantiles.
+
+        Args:
+            rows: Array `(rows, time)`.
+            prediction_length: int, number of steps to forecast.
+
+        Returns:
+            Array `(rows, prediction_length, len(self.levels))`.
+        """
+        found = np.asarray(self._compiled(rows.shape[1], prediction_length)(rows[..., None]))
+        return found[:, :, 0].reshape(*found.shape[:2], len(self.levels))
+
+    def summary(self, found, levels):
+        """Return the dict of one series, see `forecast`, from its rows of `run`."""
+        return {"quantiles": self.at_levels(found, levels), "mean": self.point(found)}
 
     def head(self):
         """Return the head of a functional model, whose point is that of the authors' package."""

@@ -153,3 +153,21 @@ def linear(prefix, layer):
     if layer.use_bias:
         layout[f"{prefix}.bias"] = layer.bias
     return layout
+
+
+def fused(prefix, denses, use_bias=False):
+    """Return the `layout` of alike Dense layers whose weights are one matrix in PyTorch, in order.
+
+    Args:
+        prefix: str, name of the fused layer.
+        denses: List of `keras.layers.Dense` of the same width.
+        use_bias: bool, whether the fused layer has a bias.
+    """
+
+    def part(number):
+        return lambda tensor: np.split(tensor, len(denses))[number].T
+
+    layout = {f"{prefix}.weight": [(x.kernel, part(i)) for i, x in enumerate(denses)]}
+    if use_bias:
+        layout[f"{prefix}.bias"] = [(x.bias, part(i)) for i, x in enumerate(denses)]
+    return layout

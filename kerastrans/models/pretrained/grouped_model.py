@@ -102,7 +102,7 @@ class GroupedModel(PretrainedModel):
                 forecasts[number] = np.swapaxes(quantiles, 0, 1)
         ends = np.cumsum([len(task.target) for task in tasks])[:-1]
         parts = np.split(np.concatenate(forecasts), ends)
-        return [{"quantiles": self.at_levels(x, levels), "mean": self.point(x)} for x in parts]
+        return [self.summary(part, levels) for part in parts]
 
     def padded_lengths(self, lengths):
         """Return the padded length of each history; by default that of the longest for all."""

@@ -9,24 +9,14 @@ import functools
 
 import numpy as np
 
-from kerastrans.models.pretrained.arrays import (
-    DECILES,
-    as_levels,
-    as_tasks,
-    compile_by_name,
-    few_sizes,
-    left_padded,
-    refuse_extras,
-)
+from kerastrans.models.pretrained.arrays import DECILES, compile_by_name, few_sizes
 from kerastrans.models.pretrained.base import PretrainedModel
 from kerastrans.models.pretrained.checkpoint import assign
 from kerastrans.models.pretrained.chronos.t5_network import build_networks, read_configuration
 from kerastrans.models.pretrained.chronos.tokens import ValueTokens
-from kerastrans.utils.validation import check_positive_integers
 
 ARCHITECTURE = "T5ForConditionalGeneration"
 TIED = ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight", "lm_head.weight")
-BATCH_SIZE = 16  # number of series that are sampled at once
 
 
 def reads(config):
@@ -58,6 +48,8 @@ class ChronosT5(PretrainedModel):
     Source: Ansari et al. (2024), "Chronos: Learning the language of time series", TMLR.
     """
 
+    rows_at_once = 16
+
     def __init__(self, parts, own, start):
         super().__init__(parts["decoder"], DECILES, own["context_length"])
         self.horizon = own["prediction_length"]
@@ -76,36 +68,15 @@ class ChronosT5(PretrainedModel):
     def build(self, context_length, prediction_length, num_channels=1, covariates=None):
         raise ValueError("chronos_t5 samples its forecasts: it has no functional model.")
 
-    def forecast(
-        self,
-        series,
-        prediction_length,
-        quantile_levels=None,
-        past_covariates=None,
-        future_covariates=None,
-        cross_learning=False,
-    ):
-        """Forecast series of any lengths by sampled paths, see `PretrainedModel.forecast`."""
-        refuse_extras(self.network.name, past_covariates, future_covariates, cross_learning)
-        check_positive_integers(prediction_length=prediction_length)
-        levels = as_levels(quantile_levels)
-        tasks = as_tasks(series)
-        rows = [row[-self.max_context :] for task in tasks for row in task]
-        length = self.padded_length(max(map(len, rows)))
-        history = np.stack([left_padded(row, length) for row in rows])
-        batches = np.array_split(history, -(-len(history) // BATCH_SIZE))
-        paths = np.concatenate([self.sample(batch, prediction_length) for batch in batches])
-        parts = np.split(paths, np.cumsum([len(task) for task in tasks])[:-1])
-        return [
-            {
-                "quantiles": np.moveaxis(np.quantile(part, levels, axis=1), 0, -1),
-                "mean": part.mean(axis=1),
-            }
-            for part in parts
-        ]
+    def summary(self, found, levels):
+        quantiles = np.quantile(found, levels, axis=1)
+        return {"quantiles": np.moveaxis(quantiles, 0, -1), "mean": found.mean(axis=1)}
 
     def padded_length(self, length):
         return min(few_sizes(length), self.max_context)
+
+    def run(self, rows, prediction_length):
+        return self.sample(rows, prediction_length)
 
     def sample(self, history, prediction_length):
         """Sample paths `(batch, num_samples, prediction_length)` of histories `(batch, time)`."""

@@ -105,10 +105,7 @@ def _continuation(layer, config, x, fill):
 
 
 def _filter_layout(key, layer):
-    return {
-        f"{key}.dw_weight": (layer.kernel, lambda x: x[:, 0].T),
-        f"{key}.dw_bias": layer.bias,
-    }
+    return {f"{key}.dw_weight": (layer.kernel, lambda x: x[:, 0].T), f"{key}.dw_bias": layer.bias}
 
 
 @serializable

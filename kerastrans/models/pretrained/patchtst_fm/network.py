@@ -3,12 +3,11 @@
 import math
 
 import keras
-import numpy as np
 from keras import layers, ops
 
 from kerastrans.layers import CachedMultiHeadAttention, Dropout, EndPositionalEncoding
 from kerastrans.layers.transformer.blocks import EPSILON, Residual
-from kerastrans.models.pretrained.checkpoint import linear
+from kerastrans.models.pretrained.checkpoint import fused, linear
 from kerastrans.utils.precision import full_precision
 
 DROPOUT = 0.1  # a constant of the published code, which is not in its configuration
@@ -96,17 +95,8 @@ def layout(network, config):
         found |= _norm(f"{key}.norm1", layer(f"{name}_attention_norm"))
         found |= _norm(f"{key}.norm2", layer(f"{name}_ffn_norm"))
         projections = (attention.query_dense, attention.key_dense, attention.value_dense)
-        width = config["d_model"]
-        rows = [slice(width), slice(width, 2 * width), slice(2 * width, None)]
-        parts = list(zip(projections, rows, strict=True))
-        found[f"{key}.attn.qkv.weight"] = [
-            (dense.kernel, lambda fused, part=part: np.transpose(fused[part]))
-            for dense, part in parts
-        ]
-        if config["qkv_bias"]:  # otherwise the biases keep their initial value, zero
-            found[f"{key}.attn.qkv.bias"] = [
-                (dense.bias, lambda fused, part=part: fused[part]) for dense, part in parts
-            ]
+        # Without `qkv_bias`, the biases keep their initial value, zero.
+        found |= fused(f"{key}.attn.qkv", projections, config["qkv_bias"])
     return found
 
 

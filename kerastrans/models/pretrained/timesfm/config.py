@@ -2,12 +2,12 @@
 
 from typing import NamedTuple
 
+from kerastrans.models.pretrained.arrays import DECILES
 from kerastrans.models.pretrained.checkpoint import read_sizes, refuse_others
 from kerastrans.utils.validation import check_levels
 
 # Names of activations in the two packages, and in Keras.
 ACTIVATIONS = {"swish": "silu", "silu": "silu", "relu": "relu", "gelu": "gelu", "none": "linear"}
-LEVELS = tuple(k / 10 for k in range(1, 10))
 # Values that the original package has in its code; its published configuration does not have them.
 BLOCK = {"hidden_dims": 1280, "activation": "swish", "use_bias": False}
 TRANSFORMER = {"model_dims": 1280, "hidden_dims": 1280, "num_heads": 16}
@@ -17,7 +17,7 @@ ORIGINAL = {
     "input_patch_len": 32,
     "output_patch_len": 128,
     "output_quantile_len": 1024,
-    "quantiles": LEVELS,
+    "quantiles": DECILES,
     "decode_index": 5,
 }
 PARTS = {
@@ -167,7 +167,7 @@ def read_transformers(config):
 
 
 def _read_levels(config):
-    levels = check_levels(config.get("quantiles", LEVELS))
+    levels = check_levels(config.get("quantiles", DECILES))
     median = config.get("decode_index", 5)
     if median not in range(1, 1 + len(levels)):
         raise ValueError(

@@ -4,12 +4,11 @@ import math
 from typing import NamedTuple
 
 import keras
-import numpy as np
 from keras import layers, ops
 
 from kerastrans.layers.attention.multi_head_attention import ProjectedAttention
 from kerastrans.layers.attention.rotary import rotate
-from kerastrans.models.pretrained.checkpoint import linear
+from kerastrans.models.pretrained.checkpoint import fused, linear
 from kerastrans.utils.precision import full_precision
 
 # The checkpoint replaces the weights, and drawing them would take longer than reading them.
@@ -186,16 +185,8 @@ def _attention(key, layer, keys):
     if len(keys.projections) == len(projections):
         for name, dense in zip(keys.projections, projections, strict=True):
             found |= linear(f"{key}.{name}", dense)
-    else:  # one fused matrix: the rows of queries, keys and values
-        width = layer.num_heads * layer.key_dim
-        found[f"{key}.{keys.projections[0]}.weight"] = [
-            (dense.kernel, lambda fused, rows=rows: np.transpose(fused[rows]))
-            for dense, rows in zip(
-                projections,
-                (slice(width), slice(width, 2 * width), slice(2 * width, None)),
-                strict=True,
-            )
-        ]
+    else:
+        found |= fused(f"{key}.{keys.projections[0]}", projections)
     return found
 
 

@@ -8,10 +8,10 @@ from keras import layers, ops
 
 from kerastrans.layers import GroupedQueryAttention
 from kerastrans.models.parts.sublayers import swiglu
+from kerastrans.models.pretrained.arrays import DECILES
 from kerastrans.models.pretrained.keyed import KeyedLayers
 from kerastrans.utils.precision import full_precision
 
-LEVELS = tuple(k / 10 for k in range(1, 10))
 # Gain of silu for a standard normal input, as `unit_scaling` estimates it.
 SILU_GAIN = 2**0.2 * (2 / (1 - 1 / math.pi)) ** 0.4
 RESIDUAL_WEIGHT = 0.5**0.5  # weight of either part of a residual block
@@ -34,7 +34,7 @@ class TotoStack:
             layer,
             "output_head.param_projection.proj",
             4 * width,
-            config["patch_size"] * len(LEVELS),
+            config["patch_size"] * len(DECILES),
             dtype=full_precision(),
         )
 
@@ -73,7 +73,7 @@ class TotoStack:
                 caches.append(cache)
         x = _normalised(x[:, :, -(count + 1) : -1], self.config)
         x = self.project(x)
-        shape = (-1, variates, count, self.config["patch_size"], len(LEVELS))
+        shape = (-1, variates, count, self.config["patch_size"], len(DECILES))
         return ops.reshape(x, shape), caches
 
 

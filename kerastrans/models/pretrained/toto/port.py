@@ -7,11 +7,11 @@ Weights: https://huggingface.co/Datadog/Toto-2.0-22m
 
 import keras
 
-from kerastrans.models.pretrained.arrays import few_sizes
+from kerastrans.models.pretrained.arrays import DECILES, few_sizes
 from kerastrans.models.pretrained.checkpoint import assign, read_sizes, refuse_others
 from kerastrans.models.pretrained.grouped_model import GroupedModel
 from kerastrans.models.pretrained.toto.decoding import decode
-from kerastrans.models.pretrained.toto.network import LEVELS, TotoStack, toto_layers
+from kerastrans.models.pretrained.toto.network import TotoStack, toto_layers
 from kerastrans.utils.validation import (
     check_at_most,
     check_divides,
@@ -108,7 +108,7 @@ class Toto(GroupedModel):
         patches = keras.Input((1, 2, 2 * self.patch_length), name="patches")
         valid = keras.Input((1, 2), dtype="bool", name="valid")
         network = keras.Model([patches, valid], stack(patches, valid, 1)[0], name="toto")
-        super().__init__(network, LEVELS, MAX_PATCHES // 2 * self.patch_length)
+        super().__init__(network, DECILES, MAX_PATCHES // 2 * self.patch_length)
 
     def _with(self, **options):
         present = {name: getattr(self, name) for name in self.option_names}
