@@ -150,7 +150,7 @@ def test_lesson_without_its_extra_names_it(monkeypatch):
     cells = claims.jupytext.reads(text_of("7"), fmt="py:percent").cells
     imports = next(c.source for c in cells if "import tensorflow" in c.source)
     monkeypatch.setitem(sys.modules, "tensorflow", None)
-    with pytest.raises(ImportError, match=r'pip install "kerastrans\[tensorflow\]"'):
+    with pytest.raises(ImportError, match=r'pip install "\.\[tensorflow\]" in a clone'):
         exec(imports.replace("%matplotlib inline", ""), {})
 
 
