@@ -710,11 +710,7 @@ class Forecaster:
 
     @takes_any_frame
     def explain(
-        self,
-        frame: IntoDataFrameT,
-        *,
-        future: IntoDataFrame | None = None,
-        freq: str | None = None,
+        self, frame: IntoDataFrameT, *, future: IntoDataFrame | None = None, freq: str | None = None
     ) -> IntoDataFrameT:
         """Return the past values and corrections that each forecast of kerastrans-zero sums.
 

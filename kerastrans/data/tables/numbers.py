@@ -4,10 +4,8 @@ import numpy as np
 import pandas as pd
 
 # Words for missing values, but not among ids: "NA" is Namibia.
-MISSING = (
-    *("", "?", "-", "--", "."),
-    *("NA", "N/A", "n/a", "<NA>", "#N/A", "NaN", "nan", "-nan", "NULL", "null", "None", "none"),
-)
+MISSING = ("", "?", "-", "--", ".", "NA", "N/A", "n/a", "<NA>", "#N/A", "-nan")
+MISSING += ("NaN", "NAN", "nan", "NULL", "Null", "null", "NONE", "None", "none")
 _SPACES = " \u00a0\u202f"
 _QUOTES = "'\u2019"
 OTHER = {".": ",", ",": "."}

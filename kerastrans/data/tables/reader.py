@@ -123,7 +123,8 @@ def read_table(
     ids, one of dates, one of values, called "y" or `target`, and one column per covariate. Any
     other file is wide: it has a date column and one column per channel, or one that is `target`.
     Steps may be missing, and rows may be in any order. A first column of row names, and a last row
-    of totals, are left out.
+    of totals, are left out. A table with a row per series, whose columns are named by dates, is
+    read as a long one; `id_column` says which other columns name the series.
 
     Empty cells, and those with "?", "-", ".", "NA", "n/a", "NaN" or "null", are missing values. A
     covariate with text is categorical if it has at most 50 different values, and at most 20

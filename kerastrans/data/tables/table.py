@@ -1,13 +1,14 @@
 """Cells of a file, and what was inferred to read them as numbers and text."""
 
+import io
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from kerastrans.data.frames import ID, TARGET, is_real
+from kerastrans.data.frames import ID, TARGET, TIME, is_real
 from kerastrans.data.tables.cells import (
     EXCEL,
     TextColumns,
@@ -25,7 +26,7 @@ from kerastrans.data.tables.numbers import (
     to_numbers,
 )
 from kerastrans.data.tables.text import layout_of, read_bytes, to_utf8
-from kerastrans.data.tables.times import find_date_column, join_dates
+from kerastrans.data.tables.times import SUMMARIES, find_date_column, join_dates, num_before_dates
 from kerastrans.utils.user_warnings import warn_user
 from kerastrans.utils.validation import list_names, quote
 
@@ -77,7 +78,6 @@ class Faults:
 MAX_EXAMPLES = 10_000  # number of first cells that the decimal sign is inferred from
 # A covariate with text is categorical if it has at most so many different values and numbers.
 MAX_CATEGORIES, MAX_NUMBERS = 50, 20
-SUMMARIES = ("total", "totals", "grand total", "sum", "average", "mean", "subtotal")
 _NO_SIGN = "\x1f"  # a decimal sign that no number has
 _NO_SEPARATORS = "\"'\r\n.-+"
 _NAMED_SEPARATORS = {"\\t": "\t", "tab": "\t"}
@@ -232,6 +232,9 @@ class Table:
         if suffix in (*EXCEL, ".parquet"):
             faults = Faults(name, "row")
             cells = read_typed(path, suffix, options, faults)
+            if has_dates and num_before_dates(list(cells)):
+                cells = _as_long(cells, options, faults)
+                options = replace(options, id_column=None)
             roles = Roles.of(
                 list(cells), options, like, lambda x: cells[x].head(1000), faults, has_dates
             )
@@ -385,6 +388,12 @@ def _read_text(path, faults, options, like, has_dates):
     """Return the cells of a text, the `Roles` of its columns, and what was found, by its names."""
     data, encoding = to_utf8(read_bytes(path, faults), options.encoding, faults)
     layout = layout_of(data, encoding, options, like.sep, faults)
+    if has_dates and num_before_dates(layout.header):
+        rows = {"sep": layout.sep, "skiprows": layout.skipped, "dtype": str}
+        table = pd.read_csv(io.BytesIO(data), keep_default_na=False, **rows)
+        data = _as_long(table, options, faults).to_csv(index=False, sep=layout.sep).encode()
+        options = replace(options, id_column=None, skip_rows=0)
+        layout = layout_of(data, "utf-8", options, layout.sep, faults)
     names = [x.strip() for x in layout.header]
 
     def examples(name):
@@ -399,6 +408,28 @@ def _read_text(path, faults, options, like, has_dates):
     found = {"sep": layout.sep, "encoding": encoding, "decimal": decimal}
     found["examples"] = [x for row in layout.rows for x in row]
     return cells, roles, found
+
+
+def _as_long(cells, options, faults):
+    """Return a table of a row per series, whose columns are named by dates, as a long one.
+
+    Its ids are the columns of `id_column`, or as few of the first columns as name each row.
+    """
+    faults.unit = "value"  # of the long table
+    before, dates = np.split(cells.columns, [num_before_dates(list(cells))])
+    for name in as_names(options.id_column, list(cells)):
+        if name not in cells:
+            faults.stop(f"has no column {name!r}; its columns are {list_names(cells)}.")
+
+    def ids(names):
+        return cells[names].fillna("").astype(str).agg("/".join, axis=1).str.strip("/")
+
+    tried = [list(before[:i]) for i in range(1, len(before) + 1)]
+    fewest = next((x for x in tried if ids(x).is_unique and ids(x).ne("").all()), tried[-1])
+    keys = list(as_names(options.id_column, list(cells))) or fewest
+    warn_user(f"{faults.name}: its columns are dates, its rows series by {list_names(keys)}.")
+    columns = {ID: np.repeat(ids(keys).to_numpy(), len(dates)), TIME: np.tile(dates, len(cells))}
+    return pd.DataFrame(columns | {TARGET: cells[list(dates)].to_numpy().ravel()})
 
 
 def _without_summary(cells, roles, faults):

@@ -22,6 +22,9 @@ DATE_COLUMNS = ("date", "ds", "datetime", "timestamp", "time")
 PARTS = {"year": 0, "yr": 0, "month": 1, "mo": 1, "mnth": 1, "day": 2, "hour": 3, "hr": 3}
 PARTS |= {"minute": 4, "min": 4, "second": 5}
 _MIDNIGHT = r"(?<=[ T])24:00(?::00(?:\.0+)?)?(?!\d)"  # the end of a day
+# Words in the place of the date in a last row.
+SUMMARIES = ("total", "totals", "grand total", "sum", "average", "mean", "subtotal", "summe")
+SUMMARIES += ("gesamt", "somme", "moyenne", "totale", "totaal", "suma", "합계", "总计", "合計")
 MIN_REPEATED = 0.1  # share of rows with the date of another one that makes a column one of ids
 MAX_KEYS = 12  # number of columns that are tried as one of ids
 
@@ -70,7 +73,7 @@ def find_date_column(names, examples, is_long, faults):
             faults.stop(f"has its dates in several columns: give date_column={','.join(parts)!r}.")
         listed = f"its columns are {list_names(names)}."
         if len(names) == 1:
-            listed = f"its only column is {list_names(names)}: if it has several, give sep."
+            listed = f"its only column is {list_names(names)}: give sep, or skip_rows before it."
         faults.stop(
             f"has no date column called {', '.join(DATE_COLUMNS)}, and no other one with dates; "
             f"{listed}"
@@ -80,11 +83,19 @@ def find_date_column(names, examples, is_long, faults):
     return found[0]
 
 
+def num_before_dates(names):
+    """Return the number of columns before those that are named by dates; 0 in other tables."""
+    first = next((i for i, x in enumerate(names) if _has_dates(pd.Series([x], dtype=object))), 0)
+    dates = pd.Series(names[first:], dtype=object)
+    return first if len(dates) >= MIN_ROWS and _has_dates(dates) else 0
+
+
 def _has_dates(column):
     """Return whether all cells of a column are dates, and not numbers."""
     if pd.api.types.is_datetime64_any_dtype(column):
         return True
     cells = column.dropna().astype(str)
+    cells = cells[~cells.str.strip().str.lower().isin(SUMMARIES)]
     if cells.empty or not re.search(r"\d", cells.iloc[0]):
         return False
     if re.fullmatch(r"[-+\d.,\s]+", cells.iloc[0]) and not _has_signs(cells.iloc[0]):
@@ -144,6 +155,9 @@ def join_dates(columns, faults):
         )
     time = others[0].str.replace(".", ":", regex=False)
     numbers = pd.to_numeric(time, errors="coerce")
+    if 24 < numbers.max() < 100:
+        name, most = quote(others[0].name), f"{numbers.max():g}"
+        faults.stop(f"column {name} has numbers up to {most}: neither hours nor times like 0130.")
     padded = time.str.zfill(4 if numbers.max() > 24 else 2)  # 0130, or an hour
     time = time.where(numbers.isna(), padded.str[:2] + ":" + padded.str[2:].str.zfill(2))
     return first + " " + time.str.replace(r"^(\d):", r"0\1:", regex=True)

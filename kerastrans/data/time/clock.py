@@ -31,10 +31,12 @@ _CALENDAR = {
 
 
 def feature_names(step):
-    """Return the names of the features that change between steps of `step` nanoseconds."""
-    if step < MICROSECOND:  # integers, which have no calendar
-        return []
-    return [name for name, (limit, _) in _CALENDAR.items() if step < pd.Timedelta(limit).value]
+    """Return the names of the features that change between steps of `step` nanoseconds.
+
+    Steps of less than a microsecond are those of integers, which have no calendar.
+    """
+    limits = {name: pd.Timedelta(limit).value for name, (limit, _) in _CALENDAR.items()}
+    return [name for name, limit in limits.items() if MICROSECOND <= step < limit]
 
 
 def waves(times, names):

@@ -58,12 +58,6 @@ def step_of(freq):
     return offset.nanos if isinstance(offset, pd.tseries.offsets.Tick) else None
 
 
-def counts_integers(freq):
-    """Return whether steps are those of integers, which `read_integers` reads as nanoseconds."""
-    step = step_of(freq)
-    return step is not None and step < MICROSECOND
-
-
 def is_local(freq):
     """Return whether steps are counted on the local calendar, as those of a day and longer are."""
     step = step_of(freq)

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 import pandas as pd
 
-from kerastrans.data.time.frequency import DAY, counts_integers, offset_of, step_of
+from kerastrans.data.time.frequency import DAY, MICROSECOND, offset_of, step_of
 from kerastrans.utils.validation import check_positive_integers
 
 _HOUR, _YEAR = (pd.Timedelta(period).value for period in ("1h", "365.25D"))
@@ -159,7 +159,7 @@ def seasons_of(freq):
         offset = offset_of(freq)
         seasons = _SEASONS.get(offset.rule_code.split("-")[0], (1,))
         return tuple(s // offset.n for s in seasons if s % offset.n == 0 and s > offset.n) or (1,)
-    if counts_integers(freq):
+    if step < MICROSECOND:  # integers
         return (1,)
     # The main season is an hour for steps below a minute, and a day for longer steps.
     periods = (_HOUR, DAY) if step < _HOUR // 60 else (DAY, 7 * DAY)

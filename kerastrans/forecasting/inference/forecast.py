@@ -81,17 +81,16 @@ def _warn_of_growth(state, windows):
 
     if state.card["name"] != DEFAULT or state.intervals is not None:
         return
-    panel, season = windows.panel, state.card.get("options", {}).get("season", 1)
+    panel, season = windows.panel, state.card.get("options", {}).get("season") or 1
     grown, looked_at = [], range(0, len(panel), max(len(panel) // 100, 1))
     for i in looked_at:
         begin = max(panel.begins[i], panel.cuts[i] - state.config.context_length)
         context = panel.values[begin : panel.cuts[i]]
         parts = np.abs(context), np.abs(context[season:] - context[:-season])
         parts = [x[np.isfinite(x)] for x in parts]
-        if min(map(len, parts)) >= max(3 * season, 48):
-            latest = [x[-len(x) // 4 :].mean() for x in parts]
-            has_grown = all(a > GROWTH * x.mean() for a, x in zip(latest, parts, strict=True))
-            grown += [i] if has_grown else []
+        is_long = min(map(len, parts)) >= max(3 * season, 48)
+        if is_long and all(x[-len(x) // 4 :].mean() > GROWTH * x.mean() for x in parts):
+            grown.append(i)
     if 10 * len(grown) > len(looked_at):
         warn_user(
             f"{100 * len(grown) / len(looked_at):.0f} % of the series grow, such as "
