@@ -109,7 +109,7 @@ def _read_columns(frame, like):
     for name, dtype in frame.dtypes.items():
         if isinstance(dtype, pd.PeriodDtype):
             columns[name] = frame[name].dt.to_timestamp()
-        elif name == TIME:
+        elif name in (TIME, CUTOFF) and getattr(frame.get(TIME), "dtype", dtype).kind in "iu":
             columns[name] = read_counts(frame[name])
         elif name == ID and isinstance(dtype, pd.CategoricalDtype):
             columns[name] = frame[name].astype(dtype.categories.dtype)

@@ -10,6 +10,8 @@ from kerastrans import Forecaster, backtesting
 from kerastrans.data import read_table
 from kerastrans.data.native_frames import takes_any_frame
 from kerastrans.data.time.seasons import seasons_of
+from kerastrans.evaluation.baselines.naive import naive_backtests
+from kerastrans.evaluation.significance.comparison import skill
 
 pyarrow = pytest.importorskip("pyarrow")
 
@@ -223,6 +225,9 @@ def test_integers_count_steps_and_come_back(kind, start, step):
     back = forecaster.backtest(long, windows=1)
     assert back["ds"].tolist() == expected
     assert set(back["cutoff"]) == {expected[0] - step}
+    rival = naive_backtests(back, long)["last value"]
+    assert rival["cutoff"].tolist() == back["cutoff"].tolist()
+    assert np.isfinite(skill({"it": back, "last value": rival}, "last value").loc["it", "skill"])
 
 
 def test_integers_beyond_a_short_type_keep_their_values():
