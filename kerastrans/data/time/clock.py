@@ -35,8 +35,7 @@ def feature_names(step):
 
     Steps of less than a microsecond are those of integers, which have no calendar.
     """
-    limits = {name: pd.Timedelta(limit).value for name, (limit, _) in _CALENDAR.items()}
-    return [name for name, limit in limits.items() if MICROSECOND <= step < limit]
+    return [x for x, (end, _) in _CALENDAR.items() if MICROSECOND <= step < pd.Timedelta(end).value]
 
 
 def waves(times, names):
@@ -148,8 +147,8 @@ class Clock:
     def stamps(self):
         """`grid` of a calendar frequency, moved by the phase: of 29 days, to February's last."""
         stamps, origin = grid(self.freq)
-        ends = np.append(stamps[1:], np.iinfo("int64").max) - DAY + self.phase % DAY
-        return np.minimum(stamps + self.phase, ends), origin
+        following, moved = np.append(stamps[1:], np.iinfo("int64").max), stamps + self.phase
+        return np.where(moved < following, moved, following - DAY + self.phase % DAY), origin
 
     @functools.cached_property
     def limits(self):

@@ -253,20 +253,18 @@ def read_text(column, expected=None):
 
 
 def read_counts(column):
-    """Return a column of integers that count steps as nanoseconds since 1970; others as they are.
+    """Return integers that count steps as nanoseconds since 1970, and those of dates as they are.
 
     Eight and more digits are a date or seconds since 1970, as six digits such as 202401 are a
     month: they are refused as time stamps later, with what to do.
 
     Args:
-        column: Series.
+        column: Series of integers.
 
     Example:
         >>> read_counts(pd.Series([3, 4])).dt.nanosecond.tolist()
         [3, 4]
     """
-    if not pd.api.types.is_integer_dtype(column):
-        return column
     known = column.dropna()
     is_month = known.between(190_001, 210_012) & (known % 100).between(1, 12)
     if known.empty or known.abs().max() >= 10**7 or is_month.all():

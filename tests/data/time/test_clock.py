@@ -94,6 +94,17 @@ def test_late_days_of_months_are_the_last_ones_of_shorter_months(day, months, st
     assert not clock.numbers(times - pd.Timedelta("1D"))[1].any()
 
 
+@pytest.mark.parametrize("freq", ["bh", "B", "W-SUN", "SMS", "QE-NOV"])
+@pytest.mark.parametrize("after", ["0h", "30min"])
+def test_steps_of_any_length_keep_a_phase_within_them(freq, after):
+    times = pd.date_range("2024-01-02", periods=40, freq=freq) + pd.Timedelta(after)
+    clock = Clock.of(times, freq)
+    numbers, on_grid = clock.numbers(times)
+    assert on_grid.all()
+    np.testing.assert_array_equal(np.diff(numbers), 1)
+    assert clock.times(numbers).tolist() == times.tolist()
+
+
 def test_pairs_of_stamps_show_a_step_together():
     def clock(second, pairs=3):
         starts = pd.date_range("2024-01-01", periods=pairs)
