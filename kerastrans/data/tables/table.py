@@ -232,9 +232,8 @@ class Table:
         if suffix in (*EXCEL, ".parquet"):
             faults = Faults(name, "row")
             cells = read_typed(path, suffix, options, faults)
-            if has_dates and num_before_dates(list(cells)):
-                cells = _as_long(cells, options, faults)
-                options = replace(options, id_column=None)
+            if has_dates and (before := num_before_dates(list(cells))):
+                cells, options = _as_long(cells, before, options, like, faults)
             roles = Roles.of(
                 list(cells), options, like, lambda x: cells[x].head(1000), faults, has_dates
             )
@@ -388,11 +387,11 @@ def _read_text(path, faults, options, like, has_dates):
     """Return the cells of a text, the `Roles` of its columns, and what was found, by its names."""
     data, encoding = to_utf8(read_bytes(path, faults), options.encoding, faults)
     layout = layout_of(data, encoding, options, like.sep, faults)
-    if has_dates and num_before_dates(layout.header):
+    if has_dates and (before := num_before_dates(layout.header)):
         rows = {"sep": layout.sep, "skiprows": layout.skipped, "dtype": str}
         table = pd.read_csv(io.BytesIO(data), keep_default_na=False, **rows)
-        data = _as_long(table, options, faults).to_csv(index=False, sep=layout.sep).encode()
-        options = replace(options, id_column=None, skip_rows=0)
+        table, options = _as_long(table, before, options, like, faults)
+        data = table.to_csv(index=False, sep=layout.sep).encode()
         layout = layout_of(data, "utf-8", options, layout.sep, faults)
     names = [x.strip() for x in layout.header]
 
@@ -410,26 +409,36 @@ def _read_text(path, faults, options, like, has_dates):
     return cells, roles, found
 
 
-def _as_long(cells, options, faults):
+def _as_long(cells, before, options, like, faults):
     """Return a table of a row per series, whose columns are named by dates, as a long one.
 
-    Its ids are the columns of `id_column`, or as few of the first columns as name each row.
+    Its ids are the columns that are given, those of a related file, or as few of the first columns
+    as name each row. They become one column, which the options that are also returned name.
     """
     faults.unit = "value"  # of the long table
-    before, dates = np.split(cells.columns, [num_before_dates(list(cells))])
-    for name in as_names(options.id_column, list(cells)):
-        if name not in cells:
-            faults.stop(f"has no column {name!r}; its columns are {list_names(cells)}.")
+    before, dates = cells.columns[:before], cells.columns[before:]
+    given, expected = (as_names(x.id_column, cells) for x in (options, like))
+    for name in set(given).difference(cells):
+        faults.stop(f"has no column {name!r}; its columns are {list_names(cells)}.")
 
     def ids(names):
-        return cells[names].fillna("").astype(str).agg("/".join, axis=1).str.strip("/")
+        return _joined(cells, names, "").str.strip("/")
 
-    tried = [list(before[:i]) for i in range(1, len(before) + 1)]
-    fewest = next((x for x in tried if ids(x).is_unique and ids(x).ne("").all()), tried[-1])
-    keys = list(as_names(options.id_column, list(cells))) or fewest
+    tried = ((before[:i], ids(before[:i])) for i in range(1, len(before)))
+    fewest = (x for x, found in tried if found.is_unique and found.ne("").all())
+    keys = given or (expected if {*expected} <= {*before} else ()) or next(fewest, before)
     warn_user(f"{faults.name}: its columns are dates, its rows series by {list_names(keys)}.")
-    columns = {ID: np.repeat(ids(keys).to_numpy(), len(dates)), TIME: np.tile(dates, len(cells))}
-    return pd.DataFrame(columns | {TARGET: cells[list(dates)].to_numpy().ravel()})
+    name = ",".join(keys)
+    columns = {name: np.repeat(ids(keys).to_numpy(), len(dates)), TIME: np.tile(dates, len(cells))}
+    columns[TARGET] = cells[list(dates)].to_numpy().ravel()
+    excluded = [x for x in as_names(options.exclude, cells) if x not in cells]
+    return pd.DataFrame(columns), replace(options, id_column=name, exclude=excluded, skip_rows=0)
+
+
+def _joined(cells, names, missing=None):
+    """Return columns as one of text, with slashes between their cells."""
+    parts = [cells[name].astype("str").str.strip() for name in names]
+    return parts[0].str.cat(parts[1:], sep="/", na_rep=missing)
 
 
 def _without_summary(cells, roles, faults):
@@ -449,8 +458,7 @@ def _with_keys(cells, roles, faults):
         joined = join_dates([cells[name] for name in roles.dates], faults).rename(dates)
         cells = pd.concat([joined, cells.drop(columns=list(roles.dates))], axis=1)
     if len(roles.ids) > 1:
-        parts = [cells[name].astype("str").str.strip() for name in roles.ids]
-        ids = parts[0].str.cat(parts[1:], sep="/").rename(ID)
+        ids = _joined(cells, roles.ids).rename(ID)
         cells = pd.concat([ids, cells.drop(columns=list(roles.ids))], axis=1)
     names = {roles.ids[0]: ID, roles.target: TARGET} if roles.ids else {}
     names = {old: new for old, new in names.items() if old in cells.columns and old != new}

@@ -192,7 +192,12 @@ def test_rows_of_series_are_read_as_those_of_dates(tmp_path, suffix):
     with pytest.raises(ValueError, match="has no column 'store'; its columns are 'shop', 'town'"):
         read_table(path, id_column="store")
     with pytest.warns(UserWarning, match="series by 'town', 'shop'"):
-        assert set(read_table(path, id_column="town,shop")["unique_id"]) == {"x/a", "x/b"}
+        given = read_table(path, id_column="town,shop", exclude="town")
+    assert set(given["unique_id"]) == {"x/a", "x/b"}
+    assert given.attrs["read_as"]["id_column"] == "town,shop"
+    with pytest.warns(UserWarning, match="series by 'town', 'shop'"):
+        later = read_table(path, like=given.attrs["read_as"])  # as a trained folder reads it
+    pd.testing.assert_frame_equal(later, given)
 
 
 def test_numbers_of_periods_are_not_read_as_times():
