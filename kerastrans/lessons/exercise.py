@@ -101,17 +101,16 @@ class Exercise:
         self._check_kind(answer)
         if isinstance(self.solution, str):
             return self._judge_word(answer)
-        expected, mistakes = self._known
         try:
             found = self._outcomes(answer)
         except Exception as error:
             return self._failed(self._with_hint(f"{_name_of(answer)} {_raised(error)}"))
-        if all(map(_same, found, expected)):
+        if all(map(_same, found, self._expected)):
             return Verdict(self.number, True, self.why)
-        for message, outcomes in mistakes().items():
+        for message, outcomes in self._mistaken.items():
             if all(map(_same, found, outcomes)):
                 return self._failed(message)
-        message = self._first_difference(_name_of(answer), found, expected)
+        message = self._first_difference(_name_of(answer), found, self._expected)
         return self._failed(message if None in found else self._with_hint(message))
 
     @property
@@ -145,11 +144,14 @@ class Exercise:
         return Verdict(self.number, answer == self.solution, messages.get(answer, self.why))
 
     @functools.cached_property
-    def _known(self):
-        """Outcomes of the solution, and a function that returns those of each mistake."""
-        return self._outcomes(self.solution), functools.cache(
-            lambda: {message: self._outcomes(x) for message, x in self.mistakes.items()}
-        )
+    def _expected(self):
+        """Outcomes of the solution."""
+        return self._outcomes(self.solution)
+
+    @functools.cached_property
+    def _mistaken(self):
+        """Dict of message -> outcomes of the mistake."""
+        return {message: self._outcomes(x) for message, x in self.mistakes.items()}
 
     def _outcomes(self, answer):
         """Outcome of each case: a tuple of arrays, or the error if it is refused."""
@@ -278,8 +280,7 @@ def changes(text):
             old, _, new = line[4:].replace("\\n", "\n").partition(" =>")
             found[message].append((old, new.removeprefix(" ")))
         else:
-            message = line
-            found[message] = []
+            message, found[line] = line, []
     return found
 
 

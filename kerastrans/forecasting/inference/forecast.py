@@ -35,7 +35,7 @@ from kerastrans.utils.user_warnings import warn_user
 from kerastrans.utils.validation import check_finite_output
 
 SAMPLES_PER_BATCH = 100  # of each window of a full batch
-GROWTH = 1.2  # of the last quarter of a context beside all of it; see `_warn_of_growth`
+GROWTH = 1.2  # of the last quarter of a context over all of it, see `_warn_of_growth`
 # Continuation over a missing end: forecasts of so many paths, and values drawn from each.
 LATE = {"num_paths": 20, "draws": 8}
 
@@ -74,8 +74,8 @@ def _warn_of_growth(state, windows):
     """Warn of series that have grown with their errors, if the mean error is the unit of intervals.
 
     Their level and their changes from one season to the next are a fifth larger in the last quarter
-    of the context than in all of it, which has four seasons and 48 known changes. Of many series,
-    about one hundred are read.
+    of the context than in all of it, which has four seasons and 48 known changes. If there are many
+    series, only about one hundred are read.
     """
     from kerastrans.models.pretrained.shipped import DEFAULT  # imports the hub
 
@@ -86,8 +86,8 @@ def _warn_of_growth(state, windows):
     for i in looked_at:
         begin = max(panel.begins[i], panel.cuts[i] - state.config.context_length)
         context = panel.values[begin : panel.cuts[i]]
-        parts = np.abs(context), np.abs(context[season:] - context[:-season])
-        parts = [x[np.isfinite(x)] for x in parts]
+        changes = context[season:] - context[:-season]
+        parts = [np.abs(x[np.isfinite(x)]) for x in (context, changes)]
         is_long = min(map(len, parts)) >= max(3 * season, 48)
         if is_long and all(x[-len(x) // 4 :].mean() > GROWTH * x.mean() for x in parts):
             grown.append(i)
