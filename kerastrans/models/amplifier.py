@@ -19,11 +19,6 @@ ARCHITECTURE = {
     "tags": ("mlp", "mixes channels", "affine", "takes heads"),
     "paper": {"hidden_dim": 512},
 }
-SEARCH_SPACE = {
-    "hidden_dim": (64, 128, 256, 512),
-    "moving_average": (13, 25, 49),
-    "mix_channels": (False, True),
-}
 
 
 @checked

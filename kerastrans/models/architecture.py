@@ -4,6 +4,7 @@ import ast
 import functools
 import importlib
 import inspect
+import json
 import re
 import tomllib
 from dataclasses import dataclass, field
@@ -84,7 +85,6 @@ class Architecture:
         variants: Dict of name -> hyperparameters of a further model of the paper, such as
             "interpretable" for N-BEATS.
         parameters: Dict of the keyword arguments of the builder and their defaults.
-        search_space: Dict of hyperparameter -> values worth trying.
 
     Example:
         >>> from kerastrans import zoo
@@ -111,7 +111,6 @@ class Architecture:
     paper: dict = field(default_factory=dict, repr=False, compare=False)
     variants: dict = field(default_factory=dict, repr=False, compare=False)
     parameters: dict = field(default_factory=dict, repr=False, compare=False)
-    search_space: dict = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def mixes_channels(self):
@@ -148,6 +147,11 @@ class Architecture:
                 settings = _settings_of(self.name, dataset, steps)
                 sizes[f"{dataset}_{steps}"] = settings["hyperparameters"]
         return sizes
+
+    @property
+    def search_space(self):
+        """Dict of hyperparameter -> values worth trying; empty for a model without weights."""
+        return _read_search_spaces().get(self.name, {})
 
     def settings(self, dataset, prediction_length):
         """Return the settings of the authors' script for a data set, to train as in the paper.
@@ -215,8 +219,7 @@ def read_architecture(name):
         tree = ast.parse(source.read_text("utf-8"))
         text = ast.get_docstring(tree) or ""
         nodes = {ast.unparse(x.targets[0]): x.value for x in tree.body if isinstance(x, ast.Assign)}
-        literals = nodes.keys() & {"ARCHITECTURE", "SEARCH_SPACE"}
-        values = {x: ast.literal_eval(nodes[x]) for x in literals}
+        values = {x: ast.literal_eval(nodes[x]) for x in nodes.keys() & {"ARCHITECTURE"}}
         values |= {x.name: x.args for x in tree.body if isinstance(x, ast.FunctionDef)}
     if "ARCHITECTURE" not in values:
         return None
@@ -232,7 +235,6 @@ def read_architecture(name):
         paper_url=urls.get("Paper", ""),
         code_url=urls.get("Code", ""),
         parameters=_keyword_defaults(values[f"build_{name}_model"]),
-        search_space=values.get("SEARCH_SPACE", {}),
     )
 
 
@@ -250,6 +252,12 @@ def _read_settings(name):
     """Return the settings of an architecture as a dict, which is empty without a file."""
     path = files(_FOLDER) / "settings" / f"{name}.toml"
     return _with_tuples(tomllib.loads(path.read_text("utf-8"))) if path.is_file() else {}
+
+
+@functools.cache
+def _read_search_spaces():
+    path = files(_FOLDER) / "settings" / "search_spaces.json"
+    return _with_tuples(json.loads(path.read_text("utf-8")))
 
 
 def _settings_of(name, dataset, prediction_length):

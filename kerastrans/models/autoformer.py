@@ -17,7 +17,6 @@ ARCHITECTURE = {
     "tags": ("attention", "mixes channels", "shift", "takes heads"),
     "paper": {"d_model": 512, "ff_dim": 2048},
 }
-SEARCH_SPACE = {"d_model": (16, 32, 64, 128), "moving_average": (13, 25), "dropout": (0.0, 0.1)}
 
 
 @checked

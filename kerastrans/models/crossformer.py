@@ -25,13 +25,6 @@ ARCHITECTURE = {
     "tags": ("attention", "mixes channels", "takes heads"),
     "paper": {"d_model": 256, "ff_dim": 512},
 }
-SEARCH_SPACE = {
-    "d_model": (32, 64, 128),
-    "segment_length": (6, 12, 24),
-    "num_scales": (2, 3),
-    "num_routers": (3, 10),
-    "dropout": (0.0, 0.1, 0.2),
-}
 
 
 @checked

@@ -19,7 +19,6 @@ ARCHITECTURE = {
     "tags": ("linear", "channel independent", "affine", "takes heads"),
     "inputs": ("history", "position"),
 }
-SEARCH_SPACE = {"cycle_length": (7, 24, 168), "hidden_dim": (None, 512)}
 
 
 @checked

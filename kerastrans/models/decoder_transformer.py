@@ -26,12 +26,6 @@ ARCHITECTURE = {
         "autoregressive",
     ),
 }
-SEARCH_SPACE = {
-    "d_model": (32, 64, 128),
-    "num_blocks": (2, 3),
-    "patch_length": (8, 16, 24),
-    "dropout": (0.0, 0.1, 0.2),
-}
 
 
 @checked

@@ -36,7 +36,6 @@ ARCHITECTURE = {
     "head": "student_t",
     "paper": {"num_layers": 3},
 }
-SEARCH_SPACE = {"units": (20, 40, 80), "num_layers": (1, 2, 3), "dropout": (0.0, 0.1)}
 
 
 @checked

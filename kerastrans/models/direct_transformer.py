@@ -19,7 +19,6 @@ ARCHITECTURE = {
     "tags": ("attention", "mixes channels", "takes heads"),
     "paper": {"d_model": 512, "num_heads": 8, "ff_dim": 2048},
 }
-SEARCH_SPACE = {"d_model": (16, 32, 64, 128), "num_encoder_blocks": (1, 2), "dropout": (0.0, 0.1)}
 
 
 @checked(may_be_zero=("label_length",))

@@ -17,7 +17,6 @@ ARCHITECTURE = {
     "license": "Apache-2.0",
     "tags": ("linear", "channel independent", "takes heads"),
 }
-SEARCH_SPACE = {"individual": (False, True), "moving_average": (7, 25, 49)}
 
 
 @checked

@@ -30,12 +30,6 @@ ARCHITECTURE = {
     "tags": ("attention", "mixes channels", "takes heads"),
     "paper": {"d_model": 512, "ff_dim": 1024},
 }
-SEARCH_SPACE = {
-    "d_model": (32, 64, 128),
-    "num_experts": (2, 4, 6),
-    "num_blocks": (1, 2),
-    "dropout": (0.0, 0.1, 0.2),
-}
 
 
 @checked

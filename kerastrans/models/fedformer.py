@@ -27,7 +27,6 @@ ARCHITECTURE = {
     "tags": ("attention", "mixes channels", "shift", "takes heads"),
     "paper": {"d_model": 512, "num_heads": 8, "ff_dim": 2048},
 }
-SEARCH_SPACE = {"d_model": (16, 32, 64, 128), "modes": (16, 32, 64), "dropout": (0.0, 0.1)}
 
 
 @checked(may_be_zero=("skipped_levels",), may_be_tuple=("moving_average",))

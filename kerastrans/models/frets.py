@@ -20,11 +20,6 @@ ARCHITECTURE = {
     "tags": ("mlp", "mixes channels", "takes heads"),
     "paper": {"embedding_dim": 128, "hidden_dim": 256},
 }
-SEARCH_SPACE = {
-    "embedding_dim": (8, 16, 32),
-    "hidden_dim": (64, 128, 256),
-    "mix_channels": (False, True),
-}
 THRESHOLD = 0.01  # value below which a part of a frequency becomes 0
 # Deviation of the weights at the width of the paper. A smaller width has a greater one, so that the
 # spectra are as far above the threshold as there.

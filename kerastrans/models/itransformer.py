@@ -20,7 +20,6 @@ ARCHITECTURE = {
     "license": "MIT",
     "tags": ("attention", "mixes channels", "affine", "takes heads"),
 }
-SEARCH_SPACE = {"d_model": (64, 128, 256), "num_blocks": (1, 2, 3), "dropout": (0.0, 0.1)}
 
 
 @checked

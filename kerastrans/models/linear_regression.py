@@ -12,7 +12,6 @@ ARCHITECTURE = {
     "summary": "one matrix over time",
     "tags": ("baseline", "linear", "channel independent", "takes heads"),
 }
-SEARCH_SPACE = {"individual": (False, True)}
 
 
 @checked

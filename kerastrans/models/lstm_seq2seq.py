@@ -16,7 +16,6 @@ ARCHITECTURE = {
     "summary": "encoder-decoder, attention",
     "tags": ("recurrent", "attention", "mixes channels", "takes heads"),
 }
-SEARCH_SPACE = {"units": (32, 64, 128), "dropout": (0.0, 0.1, 0.3)}
 
 
 @checked

@@ -25,12 +25,6 @@ ARCHITECTURE = {
     "license": "MIT",
     "tags": ("recurrent", "mixes channels", "affine", "takes heads"),
 }
-SEARCH_SPACE = {
-    "d_model": (32, 64, 128),
-    "state_dim": (8, 16),
-    "num_blocks": (1, 2, 3),
-    "dropout": (0.0, 0.1),
-}
 
 
 @checked

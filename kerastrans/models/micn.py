@@ -23,11 +23,6 @@ ARCHITECTURE = {
     "tags": ("convolution", "mixes channels", "takes heads"),
     "paper": {"d_model": 512},
 }
-SEARCH_SPACE = {
-    "d_model": (16, 32, 64),
-    "kernel_sizes": ((12, 16), (6, 12), (24,)),
-    "dropout": (0.0, 0.05, 0.1),
-}
 
 
 @checked

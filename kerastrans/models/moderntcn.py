@@ -20,12 +20,6 @@ ARCHITECTURE = {
     "tags": ("convolution", "mixes channels", "affine", "takes heads"),
     "paper": {"widths": (64,)},
 }
-SEARCH_SPACE = {
-    "widths": ((16,), (32,), (64,)),
-    "patch_length": (8, 16),
-    "expansion": (1, 2, 4),
-    "dropout": (0.0, 0.1, 0.3),
-}
 
 
 @checked

@@ -24,12 +24,6 @@ ARCHITECTURE = {
     "tags": ("attention", "mixes channels", "affine", "takes heads"),
     "paper": {"d_model": 256, "ff_dim": 512, "num_heads": 8},
 }
-SEARCH_SPACE = {
-    "d_model": (32, 64, 128),
-    "num_blocks": (1, 2, 3),
-    "num_pieces": (1, 4, 8),
-    "dropout": (0.0, 0.1, 0.2),
-}
 MAX_WAVELENGTH = 1e8  # of the positions; the published table doubles the exponent of 10,000
 
 

@@ -29,11 +29,6 @@ ARCHITECTURE = {
     "paper": {"num_blocks": 15},
     "variants": {"interpretable": {"stacks": ("trend", "seasonality"), "hidden_dim": (256, 2048)}},
 }
-SEARCH_SPACE = {
-    "hidden_dim": (64, 256, 512),
-    "num_blocks": (1, 3),
-    "stacks": (("generic", "generic"), ("trend", "seasonality")),
-}
 
 EXOGENOUS = ("exogenous", "exogenous_wavenet")
 INTERPRETABLE = ("trend", "seasonality", "exogenous")

@@ -26,12 +26,6 @@ ARCHITECTURE = {
         "takes heads",
     ),
 }
-SEARCH_SPACE = {
-    "hidden_dim": (64, 256, 512),
-    "pool_sizes": ((2, 2, 1), (8, 4, 1)),
-    "downsampling": ((4, 2, 1), (24, 12, 1)),
-    "dropout": (0.0, 0.1),
-}
 
 
 @checked(may_be_tuple=("hidden_dim",))

@@ -14,7 +14,6 @@ ARCHITECTURE = {
     "license": "Apache-2.0",
     "tags": ("linear", "channel independent", "shift", "takes heads"),
 }
-SEARCH_SPACE = {"individual": (False, True)}
 
 
 @checked

@@ -25,11 +25,6 @@ ARCHITECTURE = {
     "tags": ("attention", "mixes channels", "takes heads"),
     "paper": {"d_model": 512, "ff_dim": 2048, "num_heads": 8},
 }
-SEARCH_SPACE = {
-    "d_model": (32, 64, 128),
-    "projector_dims": ((64, 64), (128, 128), (256, 256)),
-    "dropout": (0.0, 0.05, 0.1),
-}
 MAX_LOG_FACTOR = 80.0  # the exponential of more overflows in float32
 
 

@@ -21,12 +21,6 @@ ARCHITECTURE = {
     "tags": ("mlp", "mixes channels", "affine", "takes heads"),
     "paper": {"embedding_dim": 16, "d_model": 512, "ff_dim": 512},
 }
-SEARCH_SPACE = {
-    "embedding_dim": (4, 8, 16),
-    "d_model": (64, 128, 256),
-    "num_blocks": (1, 2, 3),
-    "dropout": (0.0, 0.1, 0.2),
-}
 
 
 @checked

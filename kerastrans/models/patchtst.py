@@ -29,13 +29,6 @@ ARCHITECTURE = {
     "tags": ("attention", "channel independent", "affine", "takes heads"),
     "paper": {"d_model": 128, "num_heads": 16, "ff_dim": 256},
 }
-SEARCH_SPACE = {
-    "d_model": (16, 32, 64),
-    "num_blocks": (2, 3),
-    "patch_length": (8, 16, 24),
-    "stride": (4, 8),
-    "dropout": (0.0, 0.1, 0.3),
-}
 
 
 @checked

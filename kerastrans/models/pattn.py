@@ -20,12 +20,6 @@ ARCHITECTURE = {
     "tags": ("attention", "channel independent", "affine", "takes heads"),
     "paper": {"d_model": 768, "ff_dim": 2048},
 }
-SEARCH_SPACE = {
-    "d_model": (32, 64, 128),
-    "patch_length": (8, 16, 24),
-    "stride": (4, 8),
-    "dropout": (0.0, 0.1, 0.3),
-}
 
 
 @checked

@@ -1,11 +1,11 @@
 """The registry of architectures: list, describe and build them by name.
 
-An architecture is a file `<name>.py` of this folder with four parts: a docstring with its title,
+An architecture is a file `<name>.py` of this folder with three parts: a docstring with its title,
 the paper and the URLs of the paper and of the published code, the literal `ARCHITECTURE` (its
-registry entry), the literal `SEARCH_SPACE` (hyperparameters worth a search; a model without weights
-has none) and the function `build_<name>_model`. The entries are read from the source, so that
+registry entry) and the function `build_<name>_model`. The entries are read from the source, so that
 architectures can be listed and described without importing them; without sources, such as in an
-archive, from the modules.
+archive, from the modules. The folder `settings` has the sizes of the authors' scripts, and in
+`search_spaces.json` the hyperparameters that are worth a search.
 """
 
 import fnmatch

@@ -15,7 +15,6 @@ ARCHITECTURE = {
     "license": "Apache-2.0",
     "tags": ("linear", "channel independent", "affine", "takes heads"),
 }
-SEARCH_SPACE = {"individual": (False, True)}
 
 
 @checked

@@ -19,7 +19,6 @@ ARCHITECTURE = {
     "license": "Apache-2.0",
     "tags": ("recurrent", "channel independent", "shift", "takes heads"),
 }
-SEARCH_SPACE = {"d_model": (64, 128, 256), "segment_length": (6, 12, 24), "dropout": (0.0, 0.3)}
 
 
 @checked

@@ -23,12 +23,6 @@ ARCHITECTURE = {
     "summary": "learnt wavelets, attention by areas",
     "tags": ("attention", "mixes channels", "affine", "takes heads"),
 }
-SEARCH_SPACE = {
-    "d_model": (32, 64, 128),
-    "num_levels": (1, 3),
-    "wavelet": ("db1", "db4", "bior3.1"),
-    "wedge_share": (0.0, 0.3, 1.0),
-}
 
 
 @checked

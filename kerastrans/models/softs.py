@@ -23,12 +23,6 @@ ARCHITECTURE = {
     "tags": ("mlp", "mixes channels", "affine", "takes heads"),
     "paper": {"d_model": 256, "core_dim": 256, "ff_dim": 512},
 }
-SEARCH_SPACE = {
-    "d_model": (64, 128, 256),
-    "core_dim": (32, 64, 128),
-    "num_blocks": (1, 2, 3),
-    "dropout": (0.0, 0.1),
-}
 
 
 @checked

@@ -18,7 +18,6 @@ ARCHITECTURE = {
     "license": "Apache-2.0",
     "tags": ("linear", "channel independent", "shift", "takes heads"),
 }
-SEARCH_SPACE = {"period": (4, 7, 12, 24), "hidden_dim": (None, 128)}
 
 
 @checked

@@ -18,7 +18,6 @@ ARCHITECTURE = {
     "license": "MIT",
     "tags": ("convolution", "mixes channels", "takes heads"),
 }
-SEARCH_SPACE = {"filters": (16, 32, 64), "num_blocks": (3, 4, 5), "dropout": (0.0, 0.1)}
 
 
 @checked(may_be_tuple=("filters",))

@@ -36,7 +36,6 @@ ARCHITECTURE = {
     ),
     "paper": {"d_model": 160},
 }
-SEARCH_SPACE = {"d_model": (16, 32, 64), "num_heads": (1, 4), "dropout": (0.0, 0.1, 0.3)}
 
 
 @checked

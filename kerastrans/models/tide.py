@@ -19,12 +19,6 @@ ARCHITECTURE = {
     "license": "MIT",
     "tags": ("mlp", "channel independent", "affine", "takes heads"),
 }
-SEARCH_SPACE = {
-    "hidden_dim": (64, 128, 256),
-    "num_encoder_layers": (1, 2),
-    "num_decoder_layers": (1, 2),
-    "dropout": (0.0, 0.1, 0.3),
-}
 
 
 @checked

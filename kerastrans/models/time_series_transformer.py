@@ -25,13 +25,6 @@ ARCHITECTURE = {
         "autoregressive",
     ),
 }
-SEARCH_SPACE = {
-    "d_model": (32, 64, 128),
-    "num_encoder_blocks": (1, 2),
-    "num_decoder_blocks": (1, 2),
-    "patch_length": (8, 16, 24),
-    "dropout": (0.0, 0.1, 0.2),
-}
 
 
 @checked

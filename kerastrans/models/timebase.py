@@ -19,7 +19,6 @@ ARCHITECTURE = {
     "license": "MIT",
     "tags": ("linear", "channel independent", "shift", "takes heads"),
 }
-SEARCH_SPACE = {"period": (4, 7, 12, 24), "num_bases": (4, 6, 8)}
 
 
 @checked

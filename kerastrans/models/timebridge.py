@@ -28,12 +28,6 @@ ARCHITECTURE = {
     "tags": ("attention", "mixes channels", "affine", "takes heads"),
     "paper": {"d_model": 128, "num_heads": 8},
 }
-SEARCH_SPACE = {
-    "d_model": (32, 64, 128),
-    "period": (12, 24, 48),
-    "num_blocks": (1, 2, 3),
-    "dropout": (0.0, 0.1),
-}
 NUM_CALENDAR_CHANNELS = 4  # of the published code, zeros if it is given no calendar
 
 

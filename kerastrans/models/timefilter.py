@@ -20,13 +20,6 @@ ARCHITECTURE = {
     "tags": ("attention", "mixes channels", "affine", "takes heads"),
     "paper": {"d_model": 512, "ff_dim": 2048},
 }
-SEARCH_SPACE = {
-    "d_model": (32, 64, 128),
-    "patch_length": (12, 24, 48),
-    "removed": (0.0, 0.1, 0.3),
-    "num_blocks": (1, 2, 3),
-    "dropout": (0.0, 0.1, 0.3),
-}
 
 
 @checked

@@ -24,12 +24,6 @@ ARCHITECTURE = {
     "license": "Apache-2.0",
     "tags": ("mlp", "channel independent", "affine", "takes heads"),
 }
-SEARCH_SPACE = {
-    "d_model": (8, 16, 32),
-    "num_blocks": (1, 2, 3),
-    "num_terms": (1, 2, 3),
-    "dropout": (0.0, 0.1, 0.2),
-}
 
 
 @checked

@@ -25,7 +25,6 @@ ARCHITECTURE = {
     "tags": ("convolution", "mixes channels", "affine", "takes heads"),
     "paper": {"num_kernels": 6},
 }
-SEARCH_SPACE = {"d_model": (8, 16, 32), "num_periods": (2, 3, 5), "dropout": (0.0, 0.1)}
 
 
 @checked

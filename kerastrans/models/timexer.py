@@ -31,12 +31,6 @@ ARCHITECTURE = {
         "takes heads",
     ),
 }
-SEARCH_SPACE = {
-    "d_model": (64, 128, 256),
-    "num_blocks": (1, 2),
-    "patch_length": (8, 16, 24),
-    "dropout": (0.0, 0.1),
-}
 
 
 @checked

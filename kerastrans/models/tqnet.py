@@ -21,11 +21,6 @@ ARCHITECTURE = {
     "inputs": ("history", "position"),
     "paper": {"hidden_dim": 512},
 }
-SEARCH_SPACE = {
-    "cycle_length": (7, 24, 168),
-    "hidden_dim": (64, 128, 256),
-    "dropout": (0.0, 0.2, 0.5),
-}
 NUM_HEADS = 4  # of the published code; if they do not divide the context, their width is rounded up
 
 

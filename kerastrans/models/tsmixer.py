@@ -26,7 +26,6 @@ ARCHITECTURE = {
         "takes heads",
     ),
 }
-SEARCH_SPACE = {"num_blocks": (2, 4, 6), "ff_dim": (16, 32, 64), "dropout": (0.1, 0.5, 0.8)}
 
 
 @checked

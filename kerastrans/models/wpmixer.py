@@ -25,12 +25,6 @@ ARCHITECTURE = {
     "tags": ("mlp", "channel independent", "affine", "takes heads"),
     "paper": {"d_model": 256},
 }
-SEARCH_SPACE = {
-    "d_model": (16, 32, 64),
-    "num_levels": (1, 2, 3),
-    "wavelet": ("db2", "db3"),
-    "dropout": (0.0, 0.1, 0.4),
-}
 
 
 @checked

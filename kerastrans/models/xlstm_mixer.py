@@ -23,12 +23,6 @@ ARCHITECTURE = {
     "tags": ("recurrent", "mixes channels", "affine", "takes heads"),
     "paper": {"d_model": 256, "num_heads": 8},
 }
-SEARCH_SPACE = {
-    "d_model": (32, 64, 128),
-    "num_blocks": (1, 2, 3),
-    "num_memory_tokens": (None, 1, 2, 4),
-    "dropout": (0.0, 0.1, 0.25),
-}
 FF_FACTOR, FF_MULTIPLE = 1.3, 64  # the default hidden width in units of `d_model`, rounded up
 
 
