@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 
 from kerastrans.data.frames import ID, TIME
-from kerastrans.data.tables.reader import READ_AS, Reading
+from kerastrans.data.tables.reader import READ_AS, Reading, reading_of
 from kerastrans.data.time.date_formats import is_text, read_counts, read_text, read_times
+from kerastrans.data.time.dates import STEPS
 from kerastrans.utils.lazy import install
 from kerastrans.utils.peer_words import answer
 
@@ -92,11 +93,12 @@ def _to_pandas(value, given, like):
 
 def _types_of(frame):
     """Return the types of the ids and times of a pandas frame, a dict; times may be its index."""
+    steps = {TIME: nw.Int64()} if (reading_of(frame) or Reading()).date_format == STEPS else {}
     if isinstance(frame.index, pd.DatetimeIndex | pd.PeriodIndex):
         frame = frame.index[:0].to_frame(name=TIME)
     names = [name for name in (ID, TIME) if list(frame.columns).count(name) == 1]
     periods = {x: frame[x].dtype for x in names if isinstance(frame[x].dtype, pd.PeriodDtype)}
-    return dict(nw.from_native(frame[names].head(0)).schema) | periods
+    return dict(nw.from_native(frame[names].head(0)).schema) | periods | steps
 
 
 def _read_columns(frame, like):

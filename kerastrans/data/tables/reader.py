@@ -71,7 +71,7 @@ class Reading:
             self.target and f"values in {self.target!r}",
             self.date_column and f"dates in {self.date_column!r}",
             self.date_format and describe_format(self.date_format),
-            self.freq and f"frequency {self.freq}",
+            self.freq not in (None, "ns") and f"frequency {self.freq}",
             self.timezone,
             self.missing and f"{', '.join(self.missing)} for missing values",
             self.exclude and f"without {', '.join(map(repr, self.exclude))}",
@@ -167,7 +167,8 @@ def read_table(
 
     Returns:
         A long DataFrame, or a wide DataFrame with a sorted DatetimeIndex named "date", whose `freq`
-        is set if no step is missing.
+        is set if no step is missing. Integers of up to seven digits that no date format reads
+        number the steps; they are nanoseconds here, and integers again in forecasts.
 
     Raises:
         FileNotFoundError: If the file does not exist.
@@ -212,7 +213,7 @@ def read_table(
     formats = date_format, dayfirst, like.date_format
     date_format, times = read_dates(cells, *formats, zone, faults)
     times = to_timezone(times, codes, zone, faults)
-    check_stamps(times, ids, codes, table)
+    check_stamps(times, ids, codes, table, date_format)
     if not is_long and not faults.messages:
         freq = check_grid(times, freq, like.freq, faults)
     faults.check()

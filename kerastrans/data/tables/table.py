@@ -387,8 +387,10 @@ def _read_text(path, faults, options, like, has_dates):
     """Return the cells of a text, the `Roles` of its columns, and what was found, by its names."""
     data, encoding = to_utf8(read_bytes(path, faults), options.encoding, faults)
     layout = layout_of(data, encoding, options, like.sep, faults)
-    if has_dates and (before := num_before_dates(layout.header)):
+    header = layout.header[: len(layout.header) - (not layout.header[-1])]
+    if has_dates and (before := num_before_dates(header)):
         rows = {"sep": layout.sep, "skiprows": layout.skipped, "dtype": str}
+        rows["usecols"] = range(len(header))  # a comma may end each line
         table = pd.read_csv(io.BytesIO(data), keep_default_na=False, **rows)
         table, options = _as_long(table, before, options, like, faults)
         data = table.to_csv(index=False, sep=layout.sep).encode()

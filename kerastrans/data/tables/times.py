@@ -12,7 +12,7 @@ from kerastrans.data.frames import ID, TARGET, TIME
 from kerastrans.data.tables.cells import unique_texts
 from kerastrans.data.time.clock import Clock
 from kerastrans.data.time.date_formats import AmbiguousDatesError, infer_dates
-from kerastrans.data.time.dates import offsets_of, parse_dates
+from kerastrans.data.time.dates import STEPS, offsets_of, parse_dates
 from kerastrans.data.time.frequency import is_countable
 from kerastrans.utils.validation import list_names, quote
 
@@ -71,7 +71,7 @@ def find_date_column(names, examples, is_long, faults):
         parts = sorted((x for x in names if x.lower() in PARTS), key=lambda x: PARTS[x.lower()])
         if len(parts) > 1 and PARTS[parts[0].lower()] == 0:
             faults.stop(f"has its dates in several columns: give date_column={','.join(parts)!r}.")
-        listed = f"its columns are {list_names(names)}."
+        listed = f"its columns are {list_names(names)}; if that is no header, give skip_rows."
         if len(names) == 1:
             listed = f"its only column is {list_names(names)}: give sep, or skip_rows before it."
         faults.stop(
@@ -85,8 +85,11 @@ def find_date_column(names, examples, is_long, faults):
 
 def num_before_dates(names):
     """Return the number of columns before those that are named by dates; 0 in other tables."""
-    first = next((i for i, x in enumerate(names) if _has_dates(pd.Series([x], dtype=object))), 0)
-    dates = pd.Series(names[first:], dtype=object)
+    names = pd.Series(names, dtype=object).astype(str)
+    if not names.str.lower().isin(DATE_COLUMNS).any():  # years may be channels
+        names = names.str.replace(r"^((?:1[6-9]|2[01])\d\d)$", r"\1-01-01", regex=True)
+    first = next((i for i in names.index if _has_dates(names[[i]])), 0)
+    dates = names[first:]
     return first if len(dates) >= MIN_ROWS and _has_dates(dates) else 0
 
 
@@ -189,6 +192,9 @@ def read_dates(column, date_format, dayfirst, expected, timezone, faults):
     try:
         if date_format is None:
             date_format, times = infer_dates(texts, dayfirst, expected)
+            is_steps = expected == STEPS or (times.isna().any() and "date" not in name.lower())
+            if is_steps and texts.str.fullmatch(r"\d{1,7}").all():
+                date_format, times = STEPS, parse_dates(texts, STEPS)
         else:
             times = parse_dates(texts, date_format)
     except AmbiguousDatesError as error:
@@ -277,7 +283,7 @@ def _duplicated(times, codes, keep="first"):
     return pd.Series(codes.astype("int64") * len(unique) + places).duplicated(keep).to_numpy()
 
 
-def check_stamps(times, ids, codes, table):
+def check_stamps(times, ids, codes, table, date_format):
     """Add faults for rows whose time stamp is outside the range of the clock or duplicated.
 
     Args:
@@ -285,6 +291,7 @@ def check_stamps(times, ids, codes, table):
         ids: Series of the ids, or None.
         codes: Codes of the series `(rows,)`, or 0.
         table: `Table`, in whose faults they are, and which may have a column of ids or of times.
+        date_format: Format of the time stamps.
     """
     faults = table.faults
     lines, is_date = times.index, times.notna()
@@ -295,6 +302,11 @@ def check_stamps(times, ids, codes, table):
     twice = is_date & _duplicated(times, codes)
     if twice.sum() >= MIN_REPEATED * len(times):
         _name_key(times, codes, table)
+    if twice.any() and date_format == STEPS:
+        faults.stop(
+            f"column {table.date_column!r} has numbers that repeat, neither dates nor steps: give "
+            f"date_column, such as 'date,{table.date_column}' if they are hours."
+        )
     # Clocks go back at night: at most four quarters of an hour a year.
     is_night = twice.any() and times.dt.tz is None and times[twice].dt.hour.between(0, 3).all()
     hint = ""

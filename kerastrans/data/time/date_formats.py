@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from pandas.tseries.api import guess_datetime_format
 
-from kerastrans.data.time.dates import EXCEL, ISO, QUARTER, UNITS, WEEK, offsets_of, parse_dates
+from kerastrans.data.time.dates import EXCEL, ISO, NAMES, QUARTER, WEEK, offsets_of, parse_dates
 
 _YEAR_MONTH = "%y%m"  # of four digits, which are a year if this is about as regular
 # Formats of numbers, by their number of digits. Numbers of five digits are serial dates of Excel.
@@ -198,16 +198,7 @@ def describe_format(date_format):
     order = _order(date_format)
     if order is not None:
         return "day first" if order else "month first"
-    names = {
-        ISO: "ISO dates",
-        EXCEL: "Excel's serial dates",
-        QUARTER: "quarters",
-        WEEK: "ISO weeks",
-    }
-    units = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
-    if date_format in UNITS:
-        return f"{units[date_format]} since 1970"
-    return names.get(date_format) or f"dates {date_format}"
+    return NAMES.get(date_format) or f"dates {date_format}"
 
 
 def _deciding(*formats):

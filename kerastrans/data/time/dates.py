@@ -5,8 +5,10 @@ import warnings
 
 import pandas as pd
 
-UNITS = ("s", "ms", "us", "ns")
-ISO, EXCEL, QUARTER, WEEK = "ISO8601", "excel", "quarter", "week"
+UNITS = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
+ISO, EXCEL, QUARTER, WEEK, STEPS = "ISO8601", "excel", "quarter", "week", "steps"
+NAMES = {ISO: "ISO dates", EXCEL: "Excel's serial dates", QUARTER: "quarters", WEEK: "ISO weeks"}
+NAMES |= {STEPS: "numbers of steps"} | {x: f"{UNITS[x]} since 1970" for x in UNITS}
 
 
 def parse_dates(column, date_format):
@@ -16,7 +18,8 @@ def parse_dates(column, date_format):
         column: Series of text or numbers.
         date_format: str, format as for `datetime.strptime`; "ISO8601"; "s", "ms", "us" or "ns" for
             numbers that count these units since 1970; "excel" for days since the end of 1899;
-            "quarter" for 2024Q1 or Q1 2024; or "week" for 2024-W05, which begins on Monday.
+            "quarter" for 2024Q1 or Q1 2024; "week" for 2024-W05, which begins on Monday; or "steps"
+            for integers without dates, which become nanoseconds.
 
     Returns:
         Series of time stamps, NaT for cells that cannot be parsed. It is in UTC if the stamps have
@@ -26,8 +29,8 @@ def parse_dates(column, date_format):
         >>> str(parse_dates(pd.Series(["2024-W05"]), "week")[0])
         '2024-01-29 00:00:00'
     """
-    if date_format in (*UNITS, EXCEL):
-        return _parse_numbers(column, date_format)
+    if date_format in (*UNITS, EXCEL, STEPS):
+        return _parse_numbers(column, "ns" if date_format == STEPS else date_format)
     if not (isinstance(column.dtype, pd.StringDtype) or column.dtype == object):
         column = column.astype("string").astype(object)
     if date_format == QUARTER:

@@ -6,8 +6,10 @@ from matplotlib.colors import to_rgb
 from matplotlib.dates import ConciseDateFormatter
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import MultipleLocator
 
 OBSERVED = "#444444"
+STEP, MAX_STEPS = 1e-9 / 86_400, 10**8  # in days, as matplotlib counts time
 MIN_SHARE = 0.1  # share of the steps between time stamps that makes one common
 COLOURS = (
     *("#d1495b", "#2e86ab", "#66a182", "#edae49"),
@@ -102,9 +104,15 @@ def label_times(panel, shown=0, known=0):
 
     The label says if only some of the known series are shown.
     """
-    locator = panel.xaxis.get_major_locator()
-    panel.xaxis.set_major_formatter(ConciseDateFormatter(locator, tz=locator.tz))
-    panel.set_xlabel(f"time ({shown} of {known} series are shown)" if shown < known else "time")
+    first, last = panel.get_xlim()
+    name, locator = "time", panel.xaxis.get_major_locator()
+    formatter = ConciseDateFormatter(locator, tz=locator.tz)
+    if abs(last) < MAX_STEPS * STEP:  # nanoseconds in 1970 number the steps
+        size = STEP * np.ceil((last - first) / STEP / 8)
+        name, locator, formatter = "step", MultipleLocator(size), lambda x, _: f"{x / STEP:.0f}"
+    panel.xaxis.set_major_locator(locator)
+    panel.xaxis.set_major_formatter(formatter)
+    panel.set_xlabel(f"{name} ({shown} of {known} series are shown)" if shown < known else name)
 
 
 def axis_label(name, unit, separator=" "):

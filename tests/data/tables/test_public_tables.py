@@ -10,8 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import kerastrans
 from kerastrans.data import read_table
-from kerastrans.data.tables.reader import size_of
+from kerastrans.data.native_frames import takes_any_frame
+from kerastrans.data.tables.reader import reading_of, size_of
 
 DAYS = pd.date_range("2020-03-01", periods=60)
 HALF_HOURS = pd.date_range("2024-10-20", periods=48 * 14, freq="30min", tz="Europe/London")
@@ -46,6 +48,19 @@ def web_traffic():
     pages = ("2NE1_zh.wikipedia.org_all-access_spider", "3C_zh.wikipedia.org_all-access_spider")
     rows = [(page, "", *(f"{x}.0" for x in range(59))) for page in pages]
     return lines("Page," + ",".join(f"{day:%Y-%m-%d}" for day in DAYS), rows)
+
+
+def indicators_of_countries():
+    header = "Country Name,Country Code,Indicator Name," + ",".join(map(str, range(1960, 2024)))
+    rows = [
+        (name, code, "GDP growth", *([""] * 10), *range(54), "")
+        for name, code in (("Aruba", "ABW"), ("Chad", "TCD"))
+    ]
+    return "\n\nData Source,World Development Indicators,\n\n" + lines(f"{header},", rows)
+
+
+def competition_of_numbered_steps():
+    return lines("unique_id,ds,y", [(f"D{k}", i, i % 7 + k) for k in (1, 2) for i in range(1, 61)])
 
 
 def sales_with_events():
@@ -123,6 +138,12 @@ TABLES = {
     ),
     covid_of_johns_hopkins: ({}, ("long, 3 series, 180 rows", "D"), []),
     web_traffic: ({}, ("long, 2 series, 120 rows, 2 values missing", "D"), []),
+    indicators_of_countries: (
+        {"skip_rows": 3},
+        ("long, 2 series, 128 rows, 20 values missing", "YS-JAN"),
+        ["skip_rows"],
+    ),
+    competition_of_numbered_steps: ({}, ("long, 2 series, 120 rows", "ns"), []),
     sales_with_events: (
         {"id_column": "id", "target": "sales", "exclude": "item_id,store_id"},
         ("long, 4 series, 240 rows, event_name_1: 1 categories Easter", "D"),
@@ -205,3 +226,30 @@ def test_numbers_of_periods_are_not_read_as_times():
     table = lines("SETTLEMENT_DATE,SETTLEMENT_PERIOD,ND", rows)
     with pytest.raises(ValueError, match="'SETTLEMENT_PERIOD' has numbers up to 48: neither hours"):
         read_table(io.StringIO(table), date_column="SETTLEMENT_DATE,SETTLEMENT_PERIOD")
+
+
+def test_numbers_of_steps_come_back_in_forecasts():
+    frame = read_table(io.StringIO(lines("time,load", [(i, i % 5) for i in range(995, 1010)])))
+    assert "numbers of steps;" in f"{reading_of(frame)};"
+    later = io.StringIO(lines("time,load", [(i, 0) for i in range(1010, 1013)]))  # or years
+    assert str(read_table(later, like=frame.attrs["read_as"]).index[0])[-4:] == "1010"
+    found = takes_any_frame(
+        lambda table: pd.DataFrame({"unique_id": "load", "ds": table.index[-2:], "nhits": 1.0})
+    )(frame)
+    assert found["ds"].tolist() == [1008, 1009]
+    figure = kerastrans.plotting.plot_forecast(frame, found.assign(ds=frame.index[-2:]))
+    figure.draw_without_rendering()
+    axis = figure.axes[-1].xaxis
+    assert axis.get_label_text() == "step"
+    assert {int(x.get_text()) for x in axis.get_ticklabels()} >= {1000, 1004}
+
+
+def test_hours_are_not_numbers_of_steps():
+    table = lines("time,load", [(i % 24, i) for i in range(72)])
+    with pytest.raises(ValueError, match="'time' has numbers that repeat, neither dates nor steps"):
+        read_table(io.StringIO(table))
+
+
+def test_years_are_channels_beside_a_date_column():
+    table = lines("date,2022,2023,2024", [(f"{day:%Y-%m-%d}", 1, 2, 3) for day in DAYS])
+    assert list(read_table(io.StringIO(table))) == ["2022", "2023", "2024"]
