@@ -21,7 +21,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: browser changes explorer explorer-check contract demo generate test test-all test-data test-tensorflow \
 	test-models test-forecasting test-others test-jax test-torch parity parity-table presets runtimes lattice \
-	fuzz mutations notebooks changed-notebooks docs \
+	fuzz mutations pages extras notebooks changed-notebooks docs \
 	docs-accessibility pictures lint types format release-check clean
 
 demo: $(INSTALLED)
@@ -90,6 +90,11 @@ parity: $(INSTALLED)
 # The presets of saved_models/ that are missing; PRESETS=name trains one anew.
 presets: $(INSTALLED)
 	$(BIN)/python -m tools.presets.make $(PRESETS)
+
+# The first pages on each back end, and each extra alone, in environments of their own: an hour.
+# Those in benchmarks/results/pages.csv and extras.csv are not installed again. EXTRAS=onnx: one.
+pages extras: $(INSTALLED)
+	$(BIN)/python -m tools.checks.environments $@ $(EXTRAS)
 
 # What each runtime's forecasts differ by: the tests' own figures, in docs/runtimes.md.
 runtimes: $(INSTALLED)
