@@ -259,3 +259,42 @@ def _check_long(frame):
         f"{needs}, a wide one a DatetimeIndex; this frame's columns are {list(frame.columns)} and "
         f"its index holds {frame.index[0]!r}: set_index its dates, read by pd.to_datetime."
     )
+
+
+def split_known(frame, targets):
+    """Split a frame into the rows up to the last known value of each series, and the rows after.
+
+    All rows of a series without a value are among the first ones, so that it is named later.
+
+    Args:
+        frame: Long or wide DataFrame, whose last rows may hold covariates of the steps to forecast.
+        targets: Names of the columns of values; the second frame does not have them.
+
+    Raises:
+        NoSeriesError: If no row has a value.
+    """
+    is_long = ID in frame.columns
+    frame = frame.sort_values([ID, TIME], ignore_index=True) if is_long else frame
+    # From the end, a row is past once a known value has been met.
+    known = frame[targets].notna().any(axis=1)[::-1]
+    if not known.any():
+        raise NoSeriesError(f"no row has a value of {list_names(targets)}.")
+    series = known.groupby(frame[ID] if is_long else np.zeros(len(frame)))
+    is_past = (series.cummax() | ~series.transform("any"))[::-1]
+    return frame[is_past], frame[~is_past].drop(columns=targets)
+
+
+def split_static(frame, names):
+    """Return the static covariates of a long frame, one row per series, and the other columns.
+
+    Raises:
+        ValueError: If a column is missing, or has several values in a series.
+    """
+    check_has_columns(frame, names, "static covariates")
+    static = frame[[ID, *names]].drop_duplicates()
+    several = static.loc[static[ID].duplicated(), ID]
+    if len(several):
+        raise ValueError(
+            f"{list_names(names)} must have one value per series, {several.iloc[0]!r} has several."
+        )
+    return static.reset_index(drop=True), frame.drop(columns=names)

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from kerastrans.data.frames import ID, TARGET, TIME, to_long
+from kerastrans.data.frames import ID, TARGET, TIME, split_known, split_static, to_long
 from kerastrans.data.tables.reader import read_table, reading_of
 from kerastrans.serving.requests import LARGEST, RequestError
-from kerastrans.utils.validation import list_names
 
 
 @dataclass(frozen=True)
@@ -156,12 +155,12 @@ def read_csv(body, columns, settings, options):
         raise RequestError(
             f"the CSV has {num_series} series, at most {settings.max_series} are read.", 413
         )
-    static = None
-    if is_long and columns.static:
-        static, frame = _split_static(frame, list(columns.static))
-    future = None
-    if columns.known_ahead:
-        frame, future = _split(frame, targets)
+    static = future = None
+    with refusing():
+        if is_long and columns.static:
+            static, frame = split_static(frame, list(columns.static))
+        if columns.known_ahead:
+            frame, future = split_known(frame, targets)
     names = np.unique(frame[ID]) if is_long else targets
     if TIME in names:
         raise RequestError(f"no series can be called {TIME!r}, the name of the time stamps.")
@@ -262,26 +261,3 @@ def _columns_of(frame):
     """Return a dict of the columns of a frame as lists, with None for NaN, which JSON lacks."""
     frame = frame.astype(object)
     return frame.where(frame.notna(), None).to_dict(orient="list")
-
-
-def _split(frame, targets):
-    """Split a frame into the rows up to the last known value of each series, and the rows after."""
-    is_long = ID in frame.columns
-    frame = frame.sort_values([ID, TIME], ignore_index=True) if is_long else frame
-    # From the end, a row is past once a known value has been met.
-    known = frame[targets].notna().any(axis=1)[::-1]
-    is_past = (known.groupby(frame[ID]).cummax() if is_long else known.cummax())[::-1]
-    if not is_past.any():
-        raise RequestError(f"no row has a value of {list_names(targets)}.")
-    return frame[is_past], frame[~is_past].drop(columns=targets)
-
-
-def _split_static(frame, names):
-    """Return the static covariates of a long frame, one row per series, and the other columns."""
-    static = frame[[ID, *names]].drop_duplicates()
-    several = static.loc[static[ID].duplicated(), ID]
-    if len(several):
-        raise RequestError(
-            f"{list_names(names)} must have one value per series, {several.iloc[0]!r} has several."
-        )
-    return static.reset_index(drop=True), frame.drop(columns=names)

@@ -14,6 +14,7 @@ import pytest
 from kerastrans import Forecaster
 from kerastrans.forecasting import partitions
 from kerastrans.forecasting.partitions import forecast_partitions
+from tests.forecasting.test_forecast_function import table_of, with_covariates
 from tests.helpers.parquet import SIZES, series, write
 
 pytest.importorskip("ray")
@@ -217,7 +218,8 @@ def test_a_target_inside_the_source_is_refused(trained, source):
 
 def test_a_file_written_by_another_run_is_not_overwritten(trained, source, tmp_path, monkeypatch):
     new_file, target = partitions.new_file, tmp_path / "part-0.parquet"
-    call = trained, "", "predict", {}, source / "part-0.parquet", target
+    function = partitions.forecast_function(trained)
+    call = function, source / "part-0.parquet", target
     assert partitions._forecast_partition(*call, False) == (5, {})
     before = target.read_bytes()
     assert partitions._forecast_partition(*call, False) == (0, {})
@@ -236,3 +238,20 @@ def test_an_unknown_answer_to_existing_files_is_refused(trained, source, tmp_pat
     message = "if_exists must be one of 'resume', 'replace', 'error', got 'skip'"
     with pytest.raises(ValueError, match=message):
         forecast_partitions(trained, source, tmp_path / "target", if_exists="skip")
+
+
+@pytest.mark.slow
+def test_parts_hold_covariates_of_the_steps_to_forecast_and_static_ones(cluster, tmp_path):
+    forecaster, frame, known = with_covariates()
+    forecaster.save(tmp_path / "trained")
+    source, target = tmp_path / "source", tmp_path / "target"
+    source.mkdir()
+    table = table_of(frame, known)
+    write(source, [pd.concat([table, table[:30].assign(unique_id="c", y=np.nan)])])
+    options = {"ray_options": {"num_cpus": 0.5}}
+    assert forecast_partitions(tmp_path / "trained", source, target, **options)["series"] == 2
+    expected = forecaster.predict(frame, **known)
+    pd.testing.assert_frame_equal(read(target), expected, rtol=1e-5)
+    forecast_partitions(tmp_path / "trained", source, target, simulate={"num_paths": 3})
+    assert read(target).groupby("unique_id")["path"].nunique().tolist() == [3, 3]
+    assert pd.read_parquet(target / "part-0.parquet").attrs["faults"].keys() == {"c"}
