@@ -53,6 +53,8 @@ def create_app(forecaster, name, **settings):
       values of the series, and static covariates in each row of a long CSV.
     - `POST /v1/simulate?num_paths=100&seed=0` takes the same CSV and returns `{"paths": ...}`, the
       columns of `Forecaster.simulate`.
+    - `POST /v1/timeseries/forecast` and `GET /v1/timeseries/models` are KServe's: histories of any
+      length with their frequency, and the quantiles that are asked for.
     - `GET /openapi.json` describes these routes.
 
     Both take `prediction_length` and parameters of `kerastrans.data.read_table`, such as
@@ -83,6 +85,7 @@ def create_app(forecaster, name, **settings):
     from starlette.middleware.cors import CORSMiddleware
     from starlette.responses import JSONResponse
 
+    from kerastrans.serving.kserve import add_time_series_routes
     from kerastrans.serving.metrics import Metrics
 
     settings = Settings(**settings)
@@ -128,6 +131,7 @@ def create_app(forecaster, name, **settings):
     _add_descriptions(app, name, facts)
     _add_states(app, metrics)
     add_csv_routes(app, forecaster, settings, run)
+    add_time_series_routes(app, name, forecaster, settings, run)
 
     @app.post(f"/v1/models/{name}:predict")
     async def predict(request: fastapi.Request):
@@ -235,7 +239,7 @@ def _add_descriptions(app, name, facts):
     async def status():
         version = {"version": "1", "state": "AVAILABLE"}
         version["status"] = {"error_code": "OK", "error_message": ""}
-        return {"model_version_status": [version]}
+        return {"name": name, "ready": app.state.ready, "model_version_status": [version]}
 
     @app.get(f"/v1/models/{name}/metadata")
     async def metadata():

@@ -2,12 +2,14 @@
 
 import errno
 import functools
+import os
 import socket
 
 from kerastrans.serving.app import create_app
 from kerastrans.serving.settings import Settings
 from kerastrans.utils.validation import check_positive_integers, import_extra
 
+HOSTS = "KERASTRANS_HOSTS"  # environment variable
 _LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
@@ -40,7 +42,7 @@ def serve(forecaster, name, host="127.0.0.1", port=8501, **settings):
         host: str, address to listen on; by default it can only be reached from this machine.
         port: int, port to listen on; 0 for any free port.
         **settings: Attributes of `kerastrans.serving.Settings`. The hosts are in addition to
-            `host`.
+            `host` and to those of the environment variable KERASTRANS_HOSTS, with commas.
 
     Raises:
         ImportError: If the extra `serve` is not installed.
@@ -54,7 +56,8 @@ def serve(forecaster, name, host="127.0.0.1", port=8501, **settings):
     """
     check_address(host, port)
     used = Settings(**settings)
-    app = create_app(forecaster, name, **settings | {"hosts": (host, *used.hosts)})
+    hosts = host, *used.hosts, *filter(None, os.environ.get(HOSTS, "").split(","))
+    app = create_app(forecaster, name, **settings | {"hosts": hosts})
     server = create_server(app, used.max_connections, access_log=used.access_log)
     with _listen(host, port) as listening:
         address, port = listening.getsockname()[:2]

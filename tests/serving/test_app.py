@@ -20,6 +20,7 @@ import kerastrans
 from kerastrans import Forecaster, datasets
 from kerastrans.serving import Settings, create_app
 from kerastrans.serving import app as service
+from kerastrans.serving import kserve as kserve_types
 from kerastrans.serving.requests import RequestError, read_instances
 from kerastrans.utils import compilation
 
@@ -160,6 +161,92 @@ def test_steps_csv_and_other_origins_are_what_a_request_asks_for(ask, forecaster
         assert (answer.status_code, message in answer.json()["error"]) == (400, True)
 
 
+def kserve(ask, options=(), **changes):
+    """Ask KServe's route for the forecast of one series."""
+    series = {"type": "univariate_time_series", "name": "a", "frequency": "hour", **changes}
+    asked = {"model": "flights", "inputs": [series], "options": {"horizon": 9, **dict(options)}}
+    return ask("POST", "/v1/timeseries/forecast", json=asked)
+
+
+def test_kserves_route_forecasts_as_predict(ask, forecaster, flights):
+    assert ask("GET", "/v1/timeseries/models").json() == ["flights"]
+    start = {"start_timestamp": flights.index[0].isoformat()}
+    levels = {"quantiles": [0.1, 0.5, 0.9]}
+    expected = forecaster.predict(flights[:100], prediction_length=9, levels=[80])
+    kind = {"type": "multivariate_time_series", **start}
+    answer = kserve(ask, levels, series=flights[:100].to_numpy().tolist(), **kind)
+    assert answer.status_code == 200
+    (output,) = answer.json()["outputs"]
+    (found,) = output["content"]
+    assert output["status"] == answer.json()["status"] == "completed"
+    assert pd.Timestamp(found["start_timestamp"]) == flights.index[100]
+    columns = {"0.1": "nlinear-lo-80", "0.5": "nlinear", "0.9": "nlinear-hi-80"}
+    for level, column in columns.items():
+        values = expected[column].to_numpy().reshape(3, 9).T
+        np.testing.assert_allclose(found["quantiles"][level], values, rtol=1e-5)
+    np.testing.assert_allclose(found["mean_forecast"], found["quantiles"]["0.5"])
+    one = flights[["EWR"]][:100]
+    history = [None if i == 50 else x for i, x in enumerate(one["EWR"].tolist())]
+    (output,) = kserve(ask, levels, series=history, **start).json()["outputs"]
+    long = one.set_axis(["y"], axis=1).rename_axis("ds").reset_index().assign(unique_id="a")
+    long.loc[50, "y"] = np.nan
+    expected = forecaster.predict(long, prediction_length=9, levels=[80])
+    found = output["content"][0]
+    np.testing.assert_allclose(found["mean_forecast"], expected["nlinear"], rtol=1e-5)
+    np.testing.assert_allclose(found["quantiles"]["0.9"], expected["nlinear-hi-80"], rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"series": [1.0, 2.0], "frequency": "decade"}, "inputs.0.frequency: Input should be"),
+        ({"series": [[1.0], [2.0]]}, "the steps of series 'a' must be numbers."),
+        ({"series": [1.0], "type": "multivariate_time_series"}, "must be lists of one length."),
+        ({"series": []}, "inputs.0.series"),
+        ({"series": [None, None]}, "no value"),
+        ({"series": [1.0] * 40, "frequency": "D"}, "frequency"),
+        ({"series": [1e39] * 40}, "beyond the range of float32"),
+    ],
+)
+def test_kserves_route_refuses_in_its_own_form(ask, changes, message):
+    answer = kserve(ask, **changes)
+    error = answer.json()["error"]
+    assert answer.status_code == 400
+    assert message in error["message"]
+    assert error["type"] == "bad_request"
+
+
+@pytest.mark.parametrize(
+    ("frequency", "start", "following"),
+    [
+        ("T", "2024-01-31T00:00", "2024-01-31T00:05"),
+        ("week", "2024-01-31", "2024-03-06"),
+        ("month", "2024-01-31", "2024-06-30"),
+        ("Q", "2020-02-29", "2021-05-31"),
+        ("Y", "2020-03-01", "2025-03-01"),
+    ],
+)
+def test_kserves_frequencies(frequency, start, following):
+    series = kserve_types.TimeSeries(
+        type="univariate_time_series",
+        name="a",
+        series=[1.0],
+        frequency=frequency,
+        start_timestamp=start,
+    )
+    assert series.times(5, 1)[0] == pd.Timestamp(following)
+
+
+def test_kserves_route_has_limits(ask):
+    series = {"series": [1.0] * 40}
+    answer = kserve(ask, {"horizon": 2000}, **series)
+    assert answer.status_code == 413
+    assert "max_steps=1024" in answer.json()["error"]["message"]
+    other = {"model": "other", "inputs": [], "options": {"horizon": 1}}
+    assert ask("POST", "/v1/timeseries/forecast", json=other).status_code == 400
+    assert ask("POST", "/v1/timeseries/forecast", content="{").status_code == 415
+
+
 def test_the_routes_are_described(ask):
     paths = ask("GET", "/openapi.json").json()["paths"]
     names = [x["name"] for x in paths["/v1/forecast"]["post"]["parameters"]]
@@ -183,7 +270,9 @@ def test_concurrent_requests_get_their_own_answers(ask, forecaster, histories):
 
 def test_status_metadata_and_health_are_there(ask):
     assert ask("GET", "/health").json() == {"status": "ok"}
-    version = ask("GET", "/v1/models/flights").json()["model_version_status"][0]
+    status = ask("GET", "/v1/models/flights").json()
+    assert (status["name"], status["ready"]) == ("flights", True)  # as KServe asks
+    version = status["model_version_status"][0]
     assert version["state"] == "AVAILABLE"
     found = ask("GET", "/v1/models/flights/metadata").json()["metadata"]
     assert found["channels"] == ["EWR", "JFK", "LGA"]

@@ -55,9 +55,11 @@ def test_names_of_this_machine_are_accepted_in_addition_to_its_address(monkeypat
         raise StopError(settings)
 
     monkeypatch.setattr(server, "create_app", create)
+    monkeypatch.setenv("KERASTRANS_HOSTS", "a.svc,b.lan")
     with pytest.raises(StopError) as error:
         server.serve(None, "m", port=0, hosts=["box.lan"], max_series=3)
-    assert error.value.args == ({"hosts": ("127.0.0.1", "box.lan"), "max_series": 3},)
+    hosts = ("127.0.0.1", "box.lan", "a.svc", "b.lan")
+    assert error.value.args == ({"hosts": hosts, "max_series": 3},)
 
 
 @pytest.mark.slow

@@ -5,7 +5,6 @@ import numpy as np
 from keras import ops
 from keras.backend import standardize_dtype
 
-from kerastrans.layers.covariates.conjugate_gradients import solve_by_conjugate_gradients
 from kerastrans.layers.forward_fill import forward_fill
 from kerastrans.layers.frequency.lagged import LagChanges
 from kerastrans.layers.frequency.octave_lags import OctaveLags
@@ -17,6 +16,7 @@ from kerastrans.utils.model_files import serializable
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_positive_integers
 
+_SMALLEST = 1e-20  # divisor of a step of conjugate gradients, if a residual is zero
 BLOCKS = 8  # number of parts of a window, each of which is predicted from the others
 SHRINKAGES = (0.003, 0.03, 0.3, 3.0, 30.0)  # added to the diagonal of the correlation matrix
 STEPS = 12  # number of conjugate-gradient steps
@@ -363,3 +363,34 @@ def trust_in_slope(fitted, size, evidence):
 def _centered(values, mask):
     """Return values `(..., time)` less their mean where the mask is 1, 0 elsewhere."""
     return (values - masked_mean(values, mask, keepdims=True)) * mask
+
+
+def solve_by_conjugate_gradients(matrices, targets, steps):
+    """Solve `matrices @ x = targets` for symmetric, positive definite matrices.
+
+    The steps are sums and products only: exported formats have no operator that solves a system.
+    The more the eigenvalues of a matrix cluster, the fewer steps are needed, at most as many as it
+    has rows.
+
+    Args:
+        matrices: `(..., size, size)`.
+        targets: `(..., size)`.
+        steps: int, number of steps.
+
+    Returns:
+        Tensor of the shape of the targets.
+
+    Source: Hestenes, Stiefel (1952), "Methods of conjugate gradients for solving linear systems".
+    """
+    x, residual, direction = ops.zeros_like(targets), targets, targets
+    size = ops.sum(ops.square(residual), axis=-1, keepdims=True)
+    for _ in range(steps):
+        product = ops.matmul(matrices, direction[..., None])[..., 0]
+        curvature = ops.sum(direction * product, axis=-1, keepdims=True)
+        length = size / ops.maximum(curvature, _SMALLEST)
+        x = x + length * direction
+        residual = residual - length * product
+        next_size = ops.sum(ops.square(residual), axis=-1, keepdims=True)
+        direction = residual + next_size / ops.maximum(size, _SMALLEST) * direction
+        size = next_size
+    return x

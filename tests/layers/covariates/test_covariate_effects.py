@@ -6,7 +6,7 @@ import pytest
 from keras import ops
 
 from kerastrans.layers import CovariateEffects
-from kerastrans.layers.covariates.conjugate_gradients import solve_by_conjugate_gradients
+from kerastrans.layers.covariates.covariate_effects import solve_by_conjugate_gradients
 from kerastrans.utils.compilation import compile_inference
 
 STEPS, LENGTH, ROWS = 3, 64, 7
