@@ -82,3 +82,16 @@ def test_the_oldest_values_that_fill_no_pool_have_a_smaller_one(pool_size):
     x = np.maximum(x @ first + first_bias, 0)
     x = np.maximum(x @ second + second_bias, 0) @ last + last_bias
     np.testing.assert_allclose(to_numpy(model(windows)), x.transpose(0, 2, 1), rtol=1e-4, atol=1e-4)
+
+
+def test_the_newest_steps_of_a_covariate_that_fill_no_pool_have_a_smaller_one():
+    model = build(7, 1, pool_sizes=(3,), downsampling=(1,), covariates={"past": (0,)})
+    windows = WINDOWS[:1, :7, :1]
+
+    def forecast(step=0, value=-1):
+        covariate = np.where(np.isin(np.arange(7), (0, 6)), -1.0, 0.0).astype("float32")
+        covariate[step] = value
+        return to_numpy(model({"history": windows, "past_covariates": covariate[None, :, None]}))
+
+    np.testing.assert_array_equal(forecast(step=0, value=-2), forecast())  # pools: 0-2, 3-5, 6
+    assert np.abs(forecast(step=6, value=-2) - forecast()).max() > 1e-3
