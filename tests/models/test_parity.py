@@ -42,7 +42,7 @@ def test_number_of_trainable_parameters_is_that_of_the_published_model(found):
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [
-        ("features", "MS", "features='MS' cannot be expressed"),
+        ("features", "S", "features='S' cannot be expressed"),
         ("activation", "relu", "activation='relu' cannot be expressed"),
         ("unheard_of", 1, r"settings without an argument of ours: \['unheard_of'\]"),
     ],
