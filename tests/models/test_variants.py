@@ -243,6 +243,7 @@ MORE_OPTIONS = [
     ("moderntcn", {"center": "last", "moving_average": 5}, {}),
     ("xpatch", {"pad_end": False}, {}),
     ("nbeats", {"shared_blocks": "all"}, {}),
+    ("nbeats", {"stacks": ("exogenous_wavenet",), "reference_curves": True, **FUTURE}, {}),
     ("nbeats", {"stacks": ("trend", "seasonality"), "shared_blocks": "none"}, {}),
     (
         "nbeats",
