@@ -8,7 +8,6 @@ from keras import layers, ops
 
 from kerastrans.layers import (
     CachedMultiHeadAttention,
-    Dropout,
     LearntPositionalEncoding,
     PositionalEncoding,
 )
@@ -96,7 +95,7 @@ def build_crossformer_model(
 
     window = open_window(context_length, num_channels, head)
     # (batch, channels, segments, d_model)
-    x = _embed_segments(window.values, past, segment_length, d_model, dropout, pad_end)
+    x = _embed_segments(window.values, past, segment_length, d_model, pad_end)
     scales = [x]
     for i in range(num_scales):
         x = _merge_pairs(x, f"encoder_{i}") if i else x
@@ -121,7 +120,7 @@ def build_crossformer_model(
     return window.model(x, head, prediction_length, name)
 
 
-def _embed_segments(x, segments, segment_length, d_model, dropout, pad_end):
+def _embed_segments(x, segments, segment_length, d_model, pad_end):
     """Apply the dimension-segment-wise embedding, `(batch, channels, segments, d_model)`."""
     num_channels, missing = x.shape[2], segments * segment_length - x.shape[1]
     if missing:
@@ -134,7 +133,7 @@ def _embed_segments(x, segments, segment_length, d_model, dropout, pad_end):
     count = num_channels * segments
     x = ops.reshape(x, (-1, count, d_model))  # (batch, channels * segments, d_model)
     x = LearntPositionalEncoding(count, d_model, name="positions")(x)
-    x = Dropout(dropout)(layers.LayerNormalization(epsilon=TORCH_EPSILON, name="norm")(x))
+    x = layers.LayerNormalization(epsilon=TORCH_EPSILON, name="norm")(x)
     return ops.reshape(x, (-1, num_channels, segments, d_model))
 
 
@@ -170,7 +169,7 @@ def _attend_across(x, memory, num_heads, dropout, name):
     # (batch * channels, segments, d_model)
     memory = ops.reshape(memory, (-1, memory.shape[2], d_model))
     x = _add_attention(x, memory, num_heads, dropout, name)
-    x = _add_network(x, d_model, dropout, name)
+    x = _add_network(x, d_model, 0.0, name)
     return ops.reshape(x, (-1, num_channels, future, d_model))
 
 

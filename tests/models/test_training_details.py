@@ -81,6 +81,20 @@ def test_tcn_drops_entire_features():
     assert features.mean() == pytest.approx(RATE, abs=0.06)
 
 
+def test_timefilter_and_crossformer_drop_where_their_source_does():
+    model = zoo.build("timefilter", 48, 12, 3, dropout=RATE, d_model=16, num_heads=2, num_blocks=1)
+    rates = [layer.rate for layer in model.layers if isinstance(layer, Dropout)]
+    assert rates == [RATE]  # of the feed-forward network; that of the edges is in their layer
+    assert model.get_layer("filter_0").weights_dropout.rate == RATE
+    sizes = {"d_model": 16, "num_heads": 2, "num_scales": 1, "segment_length": 6}
+    model = zoo.build("crossformer", 48, 12, 3, dropout=RATE, **sizes)
+    names = [layer.name for layer in model.layers if isinstance(layer, Dropout) and layer.rate]
+    blocks = [f"{stack}_{i}" for stack, i in (("encoder", 0), ("decoder", 0), ("decoder", 1))]
+    parts = ("time", "time_ffn", "receive", "channels_ffn")
+    expected = {f"{block}_{part}_dropout" for block in blocks for part in parts}
+    assert set(names) == expected | {f"decoder_{i}_cross_dropout" for i in range(2)}
+
+
 def test_rlinear_drops_the_window_only_on_request():
     assert not any(isinstance(x, Dropout) for x in zoo.build("rlinear", 48, 12, 3).layers)
     model = zoo.build("rlinear", 48, 12, 3, dropout=RATE)
