@@ -4,6 +4,7 @@ Paper: https://openreview.net/forum?id=vSVLM2j9eie
 Code: https://github.com/thuml/Time-Series-Library/tree/4e938a1
 """
 
+import keras
 from keras import layers, ops
 
 from kerastrans.layers import (
@@ -102,7 +103,7 @@ def build_crossformer_model(
         x = _attend_in_two_stages(x, num_routers, *sizes, f"encoder_{i}")
         scales.append(x)
 
-    x = learn_tokens(x, num_channels * future, "future_positions")
+    x = learn_tokens(x, num_channels * future, "future_positions", _normal())
     x = ops.reshape(x, (-1, num_channels, future, d_model))  # (batch, channels, future, d_model)
     shares = []
     for i, memory in enumerate(scales):
@@ -132,9 +133,13 @@ def _embed_segments(x, segments, segment_length, d_model, pad_end):
     x = PositionalEncoding(None, d_model)(x)
     count = num_channels * segments
     x = ops.reshape(x, (-1, count, d_model))  # (batch, channels * segments, d_model)
-    x = LearntPositionalEncoding(count, d_model, name="positions")(x)
+    x = LearntPositionalEncoding(count, d_model, _normal(), name="positions")(x)
     x = layers.LayerNormalization(epsilon=TORCH_EPSILON, name="norm")(x)
     return ops.reshape(x, (-1, num_channels, segments, d_model))
+
+
+def _normal():
+    return keras.initializers.RandomNormal(stddev=1.0)
 
 
 def _attend_in_two_stages(x, num_routers, num_heads, ff_dim, dropout, name):
@@ -149,7 +154,7 @@ def _attend_in_two_stages(x, num_routers, num_heads, ff_dim, dropout, name):
         name: str, prefix of the layers' names.
     """
     _, num_channels, segments, d_model = x.shape
-    routers = learn_tokens(x, segments * num_routers, f"{name}_routers")
+    routers = learn_tokens(x, segments * num_routers, f"{name}_routers", _normal())
     # (batch * segments, routers, d_model)
     routers = ops.reshape(routers, (-1, num_routers, d_model))
     x = ops.reshape(x, (-1, segments, d_model))  # (batch * channels, segments, d_model)

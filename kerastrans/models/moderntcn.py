@@ -173,7 +173,8 @@ def _normalise(x):
 
 def _convolve_patches(x, size):
     """Apply one filter to each feature of each channel."""
-    options = {"padding": "same", "use_bias": False, "depthwise_initializer": FanInUniform()}
+    initial = FanInUniform(input_axes=(0,), output_axes=(1,))
+    options = {"padding": "same", "use_bias": False, "depthwise_initializer": initial}
     return _normalise(layers.DepthwiseConv1D(size, **options)(x))
 
 

@@ -132,6 +132,72 @@ def test_initial_weights_have_the_deviation_of_the_reference_code(name):
     assert values.std() == pytest.approx(deviation, rel=0.1)
 
 
+# The same for weights that do not have the rule of dense layers: architecture, context, options,
+# path of a weight of at least 4,000 numbers, distribution and deviation.
+ONE_STEP = {"d_model": 128, "segment_length": 1}
+SOURCES = [
+    ("crossformer", 48, ONE_STEP, "positions/embeddings", "normal", 1.0),
+    ("crossformer", 48, ONE_STEP, "encoder_0_routers/embeddings", "normal", 1.0),
+    ("crossformer", 48, ONE_STEP, "future_positions/embeddings", "normal", 1.0),
+    (
+        "mamba",
+        48,
+        {"d_model": 512},
+        "causal_depthwise_convolution_0/kernel",
+        "uniform",
+        uniform(4),
+    ),
+    ("micn", 48, {"d_model": 32}, "scales_0_steps_0/kernel", "uniform", uniform(12 * 32)),
+    ("nonstationary_transformer", 1400, {}, "value_embedding_0/kernel", "uniform", uniform(4200)),
+    ("moderntcn", 48, {"widths": (64,)}, "depthwise_conv1d_0/kernel", "uniform", uniform(51)),
+    ("tqnet", 96, {}, "cached_multi_head_attention_0/key/kernel", "uniform", (1 / 192) ** 0.5),
+    ("tqnet", 96, {}, "cached_multi_head_attention_0/output/kernel", "uniform", uniform(96)),
+    (
+        "frets",
+        12,
+        {"embedding_dim": 4096, "hidden_dim": 1, "diagonal": True},
+        "complex_dense_0/imaginary_bias",
+        "normal",
+        0.02,
+    ),
+    ("xlstm_mixer", 48, {}, "scalar_lstm_0/kernel", "normal", (2 / (5 * 64)) ** 0.5),
+    ("xlstm_mixer", 48, {}, "dense_0/kernel", "normal", (2 / (5 * 64)) ** 0.5),
+    ("xlstm_mixer", 48, {"num_blocks": 2}, "dense_1/kernel", "normal", 1 / 8),
+    ("xlstm_mixer", 48, {"num_memory_tokens": 64}, "memory/embeddings", "normal", 0.01),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "context", "options", "path", "distribution", "deviation"),
+    SOURCES,
+    ids=[f"{name}-{path}" for name, _, _, path, *_ in SOURCES],
+)
+def test_initial_weights_have_the_distribution_of_the_reference_code(
+    name, context, options, path, distribution, deviation
+):
+    keras.utils.set_random_seed(1)
+    model = zoo.build(name, context, 12, 3, **options)
+    values = to_numpy(weights_by_path(model)[path])
+    assert values.size >= 4000
+    assert values.std() == pytest.approx(deviation, rel=0.03)
+    assert abs(values.mean()) < 0.06 * deviation
+    largest = np.abs(values).max() / deviation
+    if distribution == "uniform":
+        assert largest == pytest.approx(3**0.5, rel=0.03)
+    else:
+        assert largest > 3
+
+
+def test_forget_gates_of_xlstm_mixer_begin_with_a_power_law_of_the_block():
+    weights = weights_by_path(zoo.build("xlstm_mixer", 48, 12, 3, num_blocks=3, num_heads=2))
+    places = np.linspace(0, 1, 32)
+    for i, power in enumerate((0.3, 0.95, 1.6)):
+        bias = to_numpy(weights[f"scalar_lstm_{i}/bias"]).reshape(2, 4, 32)
+        expected = np.broadcast_to(5 - 12 * places**power, (2, 32))
+        np.testing.assert_allclose(bias[:, 1], expected, rtol=1e-5, atol=1e-5)
+        assert not bias[:, [0, 2, 3]].any()
+
+
 def test_lengths_of_normalised_kernels_begin_as_those_of_their_directions():
     weights = weights_by_path(zoo.build("tcn", 48, 12, 3, filters=8))
     name = "weight_normalized_convolution_1"
