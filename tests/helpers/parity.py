@@ -10,6 +10,8 @@ tests/fixtures/README.md.
   Each array of `official` has to be taken, or dropped for a reason that the case confirms.
 - `inputs(extra, settings)`, if there is one, returns the model's inputs in addition to the history.
 - `prepare(model, extra, settings)`, if there is one, fixes what the model would draw at random.
+- `statistics(before, after, count)`, if there is one, returns the running statistics that our model
+  should have after the step, in place of the recorded ones; `count` is the number of windows.
 
 `python -m tests.helpers.parity docs/parity.md` writes the table of the documentation.
 """
@@ -249,6 +251,10 @@ def compare(folder, name):
     return compare_case(read(folder, name))
 
 
+def port_of(case):
+    return importlib.import_module(f"tests.models.ports.{case.name}")
+
+
 def build(case, *, fix_draws=True, **options):
     """Build our model of a case.
 
@@ -261,8 +267,7 @@ def build(case, *, fix_draws=True, **options):
         `(model, inputs, assign)`. `assign(arrays, trainable)` assigns official weights, or only
         those that are not trained, and returns the `Official`.
     """
-    port = importlib.import_module(f"tests.models.ports.{case.name}")
-    settings = Settings(case.facts)
+    port, settings = port_of(case), Settings(case.facts)
     sizes = [settings[size] for size in SIZES]
     model = zoo.build(case.name, *sizes, **{**port.arguments(settings), **options})
     history, extra = case.arrays["history"], case.group("extra/")
@@ -293,7 +298,15 @@ def compare_case(case):
     found = {"inference": model(inputs, training=False), "training": model(inputs, training=True)}
     assign(case.weights, False)
     model.train_on_batch(inputs, case.arrays["target"])
-    assign({**case.weights, **case.group("after/")}, False)
+    port, after = port_of(case), case.group("after/")
+    if hasattr(port, "statistics"):
+        count = len(case.arrays["history"])
+        kept = [keras.ops.convert_to_numpy(weight) for weight in model.non_trainable_weights]
+        assign({**case.weights, **port.statistics(case.weights, after, count)}, False)
+        for ours, weight in zip(kept, model.non_trainable_weights, strict=True):
+            expected = keras.ops.convert_to_numpy(weight)
+            np.testing.assert_allclose(ours, expected, rtol=1e-4, atol=1e-7)
+        assign({**case.weights, **after}, False)
     found["one step of SGD"] = model(inputs, training=False)
     differences = {
         mode: relative_difference(found[mode], case.arrays[key], case.arrays["output"])
