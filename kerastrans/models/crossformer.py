@@ -98,6 +98,7 @@ def build_crossformer_model(
     # (batch, channels, segments, d_model)
     x = _embed_segments(window.values, past, segment_length, d_model, pad_end)
     scales = [x]
+    # Section 3.3: each encoder block but the first halves the number of segments.
     for i in range(num_scales):
         x = _merge_pairs(x, f"encoder_{i}") if i else x
         x = _attend_in_two_stages(x, num_routers, *sizes, f"encoder_{i}")
@@ -110,19 +111,23 @@ def build_crossformer_model(
         x = _attend_in_two_stages(x, num_routers, *sizes, f"decoder_{i}")
         x = _attend_across(x, memory, num_heads, dropout, f"decoder_{i}_cross")
         options = {"dtype": dtype, "name": f"decoder_{i}_head"}
+        # (batch, channels, future, segment_length * size)
         shares.append(dense(segment_length * head.size, **options)(x))
     # (batch, channels, time, size)
     x = ops.reshape(
         add(shares, dtype=dtype), (-1, num_channels, future * segment_length, head.size)
     )
     x = x[:, :, -prediction_length:] if pad_end else x[:, :, :prediction_length]
-    x = ops.transpose(x, (0, 2, 1, 3))
+    x = ops.transpose(x, (0, 2, 1, 3))  # (batch, time, channels, size)
     x = ops.reshape(x, (-1, prediction_length, num_channels * head.size))
     return window.model(x, head, prediction_length, name)
 
 
 def _embed_segments(x, segments, segment_length, d_model, pad_end):
-    """Apply the dimension-segment-wise embedding, `(batch, channels, segments, d_model)`."""
+    """Apply the dimension-segment-wise embedding of section 3.1.
+
+    The result is `(batch, channels, segments, d_model)`.
+    """
     num_channels, missing = x.shape[2], segments * segment_length - x.shape[1]
     if missing:
         repeated = ops.repeat(x[:, -1:] if pad_end else x[:, :1], missing, axis=1)
@@ -144,6 +149,8 @@ def _normal():
 
 def _attend_in_two_stages(x, num_routers, num_heads, ff_dim, dropout, name):
     """Apply two-stage attention: to the segments of each channel, to the channels of each segment.
+
+    It is that of section 3.2 of the paper.
 
     Args:
         x: `(batch, channels, segments, d_model)`.

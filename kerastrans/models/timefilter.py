@@ -101,7 +101,7 @@ def build_timefilter_model(
     x = ops.transpose(window.values[:, -count * patch_length :], (0, 2, 1))
     # (batch, channels * patches, patch_length)
     x = ops.reshape(x, (-1, num_channels * count, patch_length))
-    x = dense(d_model, name="embedding")(x)
+    x = dense(d_model, name="embedding")(x)  # (batch, channels * patches, d_model), as all below
     if positional_encoding:
         x = PositionalEncoding(None, d_model)(x)
 
@@ -117,5 +117,6 @@ def build_timefilter_model(
         y = normalise(x, f"encoder_{i}_ffn_norm")
         x = x + position_wise_ffn(y, ff_dim, dropout, **options, name=f"encoder_{i}")
     x = ops.reshape(x, (-1, num_channels, count * d_model))  # (batch, channels, patches * d_model)
+    # (batch, channels, time * size)
     x = dense(prediction_length * head.size, dtype=full_precision(), name="head")(x)
     return window.model(ops.transpose(x, (0, 2, 1)), head, prediction_length, name)

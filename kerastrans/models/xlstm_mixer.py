@@ -118,9 +118,9 @@ def build_xlstm_mixer_model(
         tokens = learn_tokens(x, num_memory_tokens, "memory", initial)
         x = ops.concatenate([tokens, x], axis=1)
     tokens = x.shape[1]
-    # (batch * 2, tokens, d_model), the second with its features in reverse order
+    # (2 * batch, tokens, d_model), every second one with its features in reverse order
     x = ops.reshape(ops.stack([x, ops.flip(x, axis=-1)], axis=1), (-1, tokens, d_model))
-    for i in range(num_blocks):
+    for i in range(num_blocks):  # (2 * batch, tokens, d_model): both views read by the same layers
         depth = i / max(1, num_blocks - 1)
         x = add_residual(x, ScalarLSTM(num_heads, kernel_size, depth))
         x = add_residual(x, feed_forward)
@@ -128,6 +128,7 @@ def build_xlstm_mixer_model(
     x = ops.reshape(normalise(x), (-1, 2, tokens, d_model))[:, :, -num_channels:]
     # (batch, channels, 2 * d_model)
     x = ops.reshape(ops.transpose(x, (0, 2, 1, 3)), (-1, num_channels, 2 * d_model))
+    # (batch, channels, time * size)
     x = dense(prediction_length * head.size, dtype=dtype, name="head")(x)
     return window.model(ops.transpose(x, (0, 2, 1)), head, prediction_length, name)
 
