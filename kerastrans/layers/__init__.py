@@ -40,7 +40,7 @@ HOMES = {
     "history_loss": ("HistoryLoss",),
     "linear_interpolation": ("LinearInterpolation",),
     "normalization.decomposition": ("SeriesDecomposition",),
-    "normalization.observed_normalization": ("ObservedNormalization",),
+    "normalization.observed_normalization": ("BatchNormalization", "ObservedNormalization"),
     "normalization.observed_values": ("ObservedValues",),
     "normalization.reversible_normalization": ("ReversibleInstanceNormalization",),
     "recurrent.delta_rule": ("DeltaRule",),

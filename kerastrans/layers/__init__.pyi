@@ -33,7 +33,7 @@ from kerastrans.layers.graph_filter import GraphFilter as GraphFilter
 from kerastrans.layers.history_loss import HistoryLoss as HistoryLoss
 from kerastrans.layers.linear_interpolation import LinearInterpolation as LinearInterpolation
 from kerastrans.layers.normalization.decomposition import SeriesDecomposition as SeriesDecomposition
-from kerastrans.layers.normalization.observed_normalization import ObservedNormalization as ObservedNormalization
+from kerastrans.layers.normalization.observed_normalization import BatchNormalization as BatchNormalization, ObservedNormalization as ObservedNormalization
 from kerastrans.layers.normalization.observed_values import ObservedValues as ObservedValues
 from kerastrans.layers.normalization.reversible_normalization import ReversibleInstanceNormalization as ReversibleInstanceNormalization
 from kerastrans.layers.recurrent.delta_rule import DeltaRule as DeltaRule

@@ -14,7 +14,9 @@ class FanInUniform(keras.initializers.VarianceScaling):
 
     Args:
         seed: int, or None for different weights each time.
-        **axes: `input_axes` and `output_axes`, with which `EinsumDense` specifies the fan-in.
+        **axes: `input_axes` and `output_axes` of the kernel, whose sizes are the fan-in and the
+            fan-out, as for `EinsumDense`. They are `(0,)` and `(1,)` for a depthwise convolution,
+            whose fan-in is the number of taps in PyTorch, and the taps of all features in Keras.
 
     Example:
         >>> from keras import layers

@@ -71,7 +71,7 @@ def build_amplifier_model(
     activation = layers.LeakyReLU(0.01)
 
     def flip_spectrum(spectrum):
-        """Reverse the order of the frequencies, and weigh them."""
+        """Reverse the order of the frequencies, and weigh them (energy amplification)."""
         weigh = layers.EinsumDense(
             "bcf,cf->bcf",
             (num_channels, context_length // 2 + 1),
@@ -93,7 +93,10 @@ def build_amplifier_model(
         return common + map_time(x - common, context_length, "specific")
 
     def restore(flipped):
-        """Return what the flipped spectrum adds to the forecast, in the layout of `map_time`."""
+        """Return what the flipped spectrum adds to the forecast (energy restoration).
+
+        The result has the layout of `map_time`.
+        """
         bins = prediction_length // 2 + 1
         spectrum = ComplexDense(
             bins * head.size,

@@ -4,11 +4,11 @@ Paper: https://openreview.net/forum?id=vSVLM2j9eie
 Code: https://github.com/thuml/Time-Series-Library/tree/4e938a1
 """
 
+import keras
 from keras import layers, ops
 
 from kerastrans.layers import (
     CachedMultiHeadAttention,
-    Dropout,
     LearntPositionalEncoding,
     PositionalEncoding,
 )
@@ -89,33 +89,38 @@ def build_crossformer_model(
 
     window = open_window(context_length, num_channels, head)
     # (batch, channels, segments, d_model)
-    x = _embed_segments(window.values, past, segment_length, d_model, dropout, pad_end)
+    x = _embed_segments(window.values, past, segment_length, d_model, pad_end)
     scales = [x]
+    # Section 3.3: each encoder block but the first halves the number of segments.
     for i in range(num_scales):
         x = _merge_pairs(x, f"encoder_{i}") if i else x
         x = _attend_in_two_stages(x, num_routers, *sizes, f"encoder_{i}")
         scales.append(x)
 
-    x = learn_tokens(x, num_channels * future, "future_positions")
+    x = learn_tokens(x, num_channels * future, "future_positions", _normal())
     x = ops.reshape(x, (-1, num_channels, future, d_model))  # (batch, channels, future, d_model)
     shares = []
     for i, memory in enumerate(scales):
         x = _attend_in_two_stages(x, num_routers, *sizes, f"decoder_{i}")
         x = _attend_across(x, memory, num_heads, dropout, f"decoder_{i}_cross")
         options = {"dtype": dtype, "name": f"decoder_{i}_head"}
+        # (batch, channels, future, segment_length * size)
         shares.append(dense(segment_length * head.size, **options)(x))
     # (batch, channels, time, size)
     x = ops.reshape(
         add(shares, dtype=dtype), (-1, num_channels, future * segment_length, head.size)
     )
     x = x[:, :, -prediction_length:] if pad_end else x[:, :, :prediction_length]
-    x = ops.transpose(x, (0, 2, 1, 3))
+    x = ops.transpose(x, (0, 2, 1, 3))  # (batch, time, channels, size)
     x = ops.reshape(x, (-1, prediction_length, num_channels * head.size))
     return window.model(x, head, prediction_length, name)
 
 
-def _embed_segments(x, segments, segment_length, d_model, dropout, pad_end):
-    """Apply the dimension-segment-wise embedding, `(batch, channels, segments, d_model)`."""
+def _embed_segments(x, segments, segment_length, d_model, pad_end):
+    """Apply the dimension-segment-wise embedding of section 3.1.
+
+    The result is `(batch, channels, segments, d_model)`.
+    """
     num_channels, missing = x.shape[2], segments * segment_length - x.shape[1]
     if missing:
         repeated = ops.repeat(x[:, -1:] if pad_end else x[:, :1], missing, axis=1)
@@ -126,13 +131,19 @@ def _embed_segments(x, segments, segment_length, d_model, dropout, pad_end):
     x = PositionalEncoding(None, d_model)(x)
     count = num_channels * segments
     x = ops.reshape(x, (-1, count, d_model))  # (batch, channels * segments, d_model)
-    x = LearntPositionalEncoding(count, d_model, name="positions")(x)
-    x = Dropout(dropout)(layers.LayerNormalization(epsilon=TORCH_EPSILON, name="norm")(x))
+    x = LearntPositionalEncoding(count, d_model, _normal(), name="positions")(x)
+    x = layers.LayerNormalization(epsilon=TORCH_EPSILON, name="norm")(x)
     return ops.reshape(x, (-1, num_channels, segments, d_model))
+
+
+def _normal():
+    return keras.initializers.RandomNormal(stddev=1.0)
 
 
 def _attend_in_two_stages(x, num_routers, num_heads, ff_dim, dropout, name):
     """Apply two-stage attention: to the segments of each channel, to the channels of each segment.
+
+    It is that of section 3.2 of the paper.
 
     Args:
         x: `(batch, channels, segments, d_model)`.
@@ -143,7 +154,7 @@ def _attend_in_two_stages(x, num_routers, num_heads, ff_dim, dropout, name):
         name: str, prefix of the layers' names.
     """
     _, num_channels, segments, d_model = x.shape
-    routers = learn_tokens(x, segments * num_routers, f"{name}_routers")
+    routers = learn_tokens(x, segments * num_routers, f"{name}_routers", _normal())
     # (batch * segments, routers, d_model)
     routers = ops.reshape(routers, (-1, num_routers, d_model))
     x = ops.reshape(x, (-1, segments, d_model))  # (batch * channels, segments, d_model)
@@ -163,7 +174,7 @@ def _attend_across(x, memory, num_heads, dropout, name):
     # (batch * channels, segments, d_model)
     memory = ops.reshape(memory, (-1, memory.shape[2], d_model))
     x = _add_attention(x, memory, num_heads, dropout, name)
-    x = _add_network(x, d_model, dropout, name)
+    x = _add_network(x, d_model, 0.0, name)
     return ops.reshape(x, (-1, num_channels, future, d_model))
 
 

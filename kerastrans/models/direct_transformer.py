@@ -1,6 +1,7 @@
 """Transformer: encoder and decoder, for the whole horizon at once (Vaswani et al., 2017).
 
 Paper: https://arxiv.org/abs/1706.03762
+Code: https://github.com/thuml/Time-Series-Library/tree/4e938a1
 """
 
 from keras import layers
@@ -16,6 +17,7 @@ from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {
     "summary": "encoder-decoder, whole horizon at once",
+    "license": "MIT",
     "tags": ("attention", "mixes channels", "takes heads"),
     "paper": {"d_model": 512, "num_heads": 8, "ff_dim": 2048},
 }

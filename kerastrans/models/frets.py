@@ -82,6 +82,7 @@ def build_frets_model(
             embedding_dim,
             diagonal=diagonal,
             kernel_initializer=keras.initializers.RandomNormal(stddev=deviation),
+            bias_initializer=keras.initializers.RandomNormal(stddev=DEVIATION),
         )(*(ops.transpose(part, (0, 1, 3, 2)) for part in spectrum))
         spectrum = (ops.relu(ops.relu(part) - THRESHOLD) for part in spectrum)
         x = irfft(*(ops.transpose(part, (0, 1, 3, 2)) for part in spectrum), count) * count**0.5

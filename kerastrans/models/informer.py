@@ -10,7 +10,7 @@ import keras
 import numpy as np
 from keras import layers, ops
 
-from kerastrans.layers import CachedMultiHeadAttention
+from kerastrans.layers import BatchNormalization, CachedMultiHeadAttention
 from kerastrans.layers.attention.multi_head_attention import ProjectedAttention
 from kerastrans.layers.initializers import FanInUniform
 from kerastrans.layers.masks import create_look_ahead_mask
@@ -169,7 +169,7 @@ def _distil(x):
     """Halve the length: a circular convolution over neighbours, then max pooling."""
     x = ops.concatenate([x[:, -1:], x, x[:, :1]], axis=1)
     x = layers.Conv1D(x.shape[-1], 3, kernel_initializer=FanInUniform())(x)
-    x = layers.ELU()(layers.BatchNormalization(momentum=0.9, epsilon=1e-5)(x))
+    x = layers.ELU()(BatchNormalization(momentum=0.9, epsilon=1e-5)(x))
     # Repeat both ends: "same" would pad only the last end and centre the pools on odd steps.
     x = ops.concatenate([x[:, :1], x, x[:, -1:]], axis=1)
     return layers.MaxPooling1D(3, strides=2)(x)

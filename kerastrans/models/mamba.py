@@ -81,7 +81,8 @@ def build_mamba_model(
 
     def mix(x):
         x, gate = ops.split(dense(2 * width, use_bias=False)(x), 2, axis=-1)
-        x = ops.silu(CausalDepthwiseConvolution(kernel_size)(x))
+        initial = {"kernel_initializer": FanInUniform()}
+        x = ops.silu(CausalDepthwiseConvolution(kernel_size, **initial)(x))
         x = SelectiveStateSpace(state_dim, rank)(x)
         return dense(d_model, use_bias=False)(x * ops.silu(gate))
 

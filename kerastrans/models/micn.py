@@ -95,11 +95,12 @@ def build_micn_model(
             d_model, count, padding="causal", **initial, name=name.format("global")
         )
         x = normalise(layers.Add()([x, activate(isometric(x))]))
+        # A transposed convolution, whose fan-in is that of the convolution in PyTorch.
         x = layers.EinsumDense(
             "bsd,dke->bske",
             (count, size, d_model),
             bias_axes="e",
-            kernel_initializer=FanInUniform(input_axes=(0,), output_axes=(1, 2)),
+            kernel_initializer=FanInUniform(input_axes=(1, 2), output_axes=(0,)),
             name=name.format("steps"),
         )(x)
         # (batch, time, d_model)

@@ -6,7 +6,7 @@ Code: https://github.com/luodhhh/ModernTCN/tree/56a9a2c
 
 from keras import layers, ops
 
-from kerastrans.layers import Dropout, Patching
+from kerastrans.layers import BatchNormalization, Dropout, Patching
 from kerastrans.layers.initializers import FanInUniform
 from kerastrans.models.parts.checks import checked
 from kerastrans.models.parts.normalized_window import forecast_parts, open_window
@@ -162,12 +162,13 @@ def build_moderntcn_model(
 
 
 def _normalise(x):
-    return layers.BatchNormalization(momentum=0.9, epsilon=1e-5)(x)
+    return BatchNormalization(momentum=0.9, epsilon=1e-5)(x)
 
 
 def _convolve_patches(x, size):
     """Apply one filter to each feature of each channel."""
-    options = {"padding": "same", "use_bias": False, "depthwise_initializer": FanInUniform()}
+    initial = FanInUniform(input_axes=(0,), output_axes=(1,))
+    options = {"padding": "same", "use_bias": False, "depthwise_initializer": initial}
     return _normalise(layers.DepthwiseConv1D(size, **options)(x))
 
 

@@ -4,7 +4,7 @@ Paper: https://arxiv.org/abs/1905.10437
 Code: https://github.com/cchallu/nbeatsx/tree/fe116d2
 """
 
-from keras import layers, ops
+from keras import initializers, layers, ops
 
 from kerastrans.layers import BasisExpansion
 from kerastrans.layers.initializers import FanInUniform
@@ -84,9 +84,11 @@ def build_nbeats_model(
             the reference code: with 2 there are waves of 1, 1.5, 2, ... periods.
         from_last_value: bool, whether the blocks forecast the difference from the last known value
             of each channel, as in the reference code, or the value itself, as in the paper.
-        reference_curves: bool, whether the curves of trends and seasons are those of the reference
-            code instead of those of the paper: their coefficients have biases, the time of a
-            backcast runs backwards, and the waves of backcasts have the periods of the horizon.
+        reference_curves: bool, whether the curves are those of the reference code instead of those
+            of the paper: their coefficients have biases, the time of the backcast of a trend or a
+            season runs backwards, and its waves have the periods of the horizon. The convolutions
+            of "exogenous_wavenet" read the past backwards, then the future, and multiply each
+            covariate by a weight first.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
             last axis of the output.
         covariates: Dict of "past", "future", "static", see `kerastrans.zoo.build`.
@@ -143,15 +145,14 @@ def build_nbeats_model(
             count, draw = basis.shape[2], lambda x: ops.matmul(x, basis)
         else:
             count, draw = {"trend": polynomials, "seasonality": waves}[kind](length, is_backcast)
-        use_bias = reference_curves and kind not in EXOGENOUS
         return [
-            dense(size * count, use_bias=use_bias, dtype=dtype),
+            dense(size * count, use_bias=reference_curves, dtype=dtype),
             layers.Reshape((num_channels, size, count)),  # (batch, channels, size, curves)
             draw,
         ]
 
     def make_block(kind, width):
-        past, ahead = _exogenous_basis(kind, columns, context_length)
+        past, ahead = _exogenous_basis(kind, columns, context_length, reference_curves)
         return (
             [dense(width, activation="relu") for _ in range(num_layers)],
             curve(kind, context_length, 1, past, is_backcast=True),
@@ -195,16 +196,28 @@ def _check_stacks(stacks, covariates):
             raise ValueError(f"a stack of kind {kind!r} requires future covariates, got none.")
 
 
-def _exogenous_basis(kind, columns, context_length):
+def _exogenous_basis(kind, columns, context_length, reference_curves):
     """Return the past and future curves `(batch, 1, curves, steps)` of an exogenous stack."""
     if kind not in EXOGENOUS:
         return None, None
-    x = concatenate(columns["future"])
-    for level in range(4) if kind == "exogenous_wavenet" else ():
+    x = concatenate(columns["future"])  # (batch, steps, columns)
+    convolve = kind == "exogenous_wavenet"
+    if convolve and reference_curves:
+        x = _reverse_past(x, context_length)
+        bound = 2 / x.shape[2] ** 0.5
+        initial = initializers.RandomUniform(-bound, bound)
+        x = layers.EinsumDense("btc,c->btc", x.shape[1:], kernel_initializer=initial)(x)
+    for level in range(4) if convolve else ():
         options = {"padding": "causal", "dilation_rate": 2**level, "activation": "relu"}
         x = layers.Conv1D(EXOGENOUS_DIM, 3, kernel_initializer=FanInUniform(), **options)(x)
+    if convolve and reference_curves:
+        x = _reverse_past(x, context_length)
     x = ops.expand_dims(ops.transpose(x, (0, 2, 1)), 1)  # (batch, 1, curves, steps)
     return x[..., :context_length], x[..., context_length:]
+
+
+def _reverse_past(x, context_length):
+    return ops.concatenate([x[:, :context_length][:, ::-1], x[:, context_length:]], axis=1)
 
 
 def _apply_layers(sequence, x):

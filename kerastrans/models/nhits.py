@@ -50,7 +50,8 @@ def build_nhits_model(
 
     Each stack pools the past at its own rate, forecasts a few values of the future and interpolates
     between them. With the default rates the first stacks forecast slow changes, the last stack fast
-    ones. Past and future covariates enter each block pooled at the same rate.
+    ones. Past and future covariates enter each block pooled at the same rate. If a pool does not
+    divide a length, the oldest pool of the history is smaller, and the newest one of a covariate.
 
     Args:
         context_length: int, number of steps of the history.
@@ -135,15 +136,19 @@ def _pool_columns(columns, pool_size):
     """Return covariates as a list of `(batch, features)`; all but static ones are pooled."""
     steps = [x for kind in columns if kind != "static" for x in columns[kind]]
     # (batch, features, pools)
-    pooled = [_max_pool(ops.transpose(x, (0, 2, 1)), pool_size) for x in steps]
+    pooled = [_max_pool(ops.transpose(x, (0, 2, 1)), pool_size, oldest_first=True) for x in steps]
     return [layers.Flatten()(x) for x in pooled] + columns.get("static", [])
 
 
-def _max_pool(x, pool_size):
-    """Return the maximum of each `pool_size` values; the oldest pool may have fewer values."""
+def _max_pool(x, pool_size, oldest_first=False):
+    """Return the maximum of each `pool_size` values, counted from the newest or the oldest one.
+
+    The pool that is counted last may have fewer values.
+    """
     count = -(-x.shape[-1] // pool_size)
     padding = count * pool_size - x.shape[-1]
-    if padding:  # repeating the oldest value does not change the maximum of its pool
-        x = ops.concatenate([ops.repeat(x[..., :1], padding, axis=-1), x], axis=-1)
+    if padding:  # repeating a value at the end does not change the maximum of its pool
+        end = ops.repeat(x[..., -1:] if oldest_first else x[..., :1], padding, axis=-1)
+        x = ops.concatenate([x, end] if oldest_first else [end, x], axis=-1)
     # (batch, channels, pools, pool_size) before the maximum
     return ops.max(ops.reshape(x, (-1, x.shape[1], count, pool_size)), axis=-1)

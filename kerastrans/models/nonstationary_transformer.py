@@ -97,7 +97,8 @@ def build_nonstationary_transformer_model(
 
     def project_statistics(statistic, units):
         """Map the raw window and one of its statistics to `(batch, units)`."""
-        x = ValueEmbedding(1, dtype=dtype)(ops.transpose(raw, (0, 2, 1)))  # (batch, channels, 1)
+        convolve = ValueEmbedding(1, kernel_initializer=FanInUniform(), dtype=dtype)
+        x = convolve(ops.transpose(raw, (0, 2, 1)))  # (batch, channels, 1)
         # (batch, 2, channels)
         x = layers.Concatenate(axis=1, dtype=dtype)([ops.transpose(x, (0, 2, 1)), statistic])
         x = layers.Flatten(dtype=dtype)(x)  # (batch, 2 * channels)

@@ -74,7 +74,7 @@ def build_olinear_model(
         (None, 12, 3)
 
     Source: Yue et al. (2025), "OLinear: A linear model for time series forecasting in orthogonally
-    transformed domain".
+    transformed domain": the bases are its OrthoTrans, `NormalizedMixing` its NormLin.
     """
     dtype = full_precision()
 
@@ -88,7 +88,7 @@ def build_olinear_model(
         return dense(d_model)(x)
 
     window = open_window(context_length, num_channels, head, **STANDARDIZED, affine=True)
-    # To decorrelated steps, each expanded to features. The basis commutes with the expansion.
+    # OrthoTrans: decorrelated steps, each expanded to features. The order of both is free.
     x = ops.transpose(window.values, (0, 2, 1))  # (batch, channels, context_length)
     x = CorrelationBasis(name="context_basis")(x)
     offsets = learn_offsets(x, "context_offsets")
@@ -103,7 +103,7 @@ def build_olinear_model(
     for i in range(num_blocks):
         x = torch_encoder(x, ff_dim, dropout, self_attention=mix_channels, name=f"encoder_{i}")
     x = layers.LayerNormalization(epsilon=TORCH_EPSILON, name="norm")(x)
-    # To coefficients of the horizon, and to its steps.
+    # To coefficients of the horizon, and by the inverse of OrthoTrans to its steps.
     x = dense(embedding_dim * prediction_length, name="coefficients")(x)
     # (batch, channels, embedding_dim, prediction_length)
     x = ops.reshape(x, (-1, num_channels, embedding_dim, prediction_length))

@@ -45,7 +45,7 @@ def build_time_series_transformer_model(
     covariates=None,
     name="time_series_transformer",
 ):
-    """Build the Transformer of Vaswani et al. as a forecaster of patches.
+    """Build the Transformer of Vaswani et al., with pre-norm blocks, as a forecaster of patches.
 
     The encoder reads the patches of each channel's history. The decoder reads the last patch and
     then its own forecasts, each token next to earlier values at `lags`, attends to the encoder, and

@@ -4,13 +4,14 @@ Paper: https://arxiv.org/abs/2501.13041
 Code: https://github.com/thuml/Time-Series-Library/tree/4e938a1
 """
 
-from keras import ops
+from keras import layers, ops
 
-from kerastrans.layers import Dropout, GraphFilter, PositionalEncoding
+from kerastrans.layers import GraphFilter, PositionalEncoding
+from kerastrans.layers.initializers import FanInUniform
 from kerastrans.models.parts.checks import checked
 from kerastrans.models.parts.normalized_window import STANDARDIZED, open_window
 from kerastrans.models.parts.projections import dense
-from kerastrans.models.parts.sublayers import torch_encoder
+from kerastrans.models.parts.sublayers import TORCH_EPSILON, position_wise_ffn
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_at_most, check_dropout
 
@@ -60,7 +61,8 @@ def build_timefilter_model(
         top_p: float of at least 0, probability that the kept kinds of edges have to exceed; 0 for
             edges from a patch to itself only.
         balance: float of at least 0, factor of the loss of the gates, which learn from it alone.
-        dropout: float in [0, 1), dropout rate.
+        dropout: float in [0, 1), dropout rate of the weights of edges and of the hidden layers of
+            the feed-forward networks.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
             last axis of the output.
         name: str, name of the model.
@@ -92,23 +94,22 @@ def build_timefilter_model(
     x = ops.transpose(window.values[:, -count * patch_length :], (0, 2, 1))
     # (batch, channels * patches, patch_length)
     x = ops.reshape(x, (-1, num_channels * count, patch_length))
-    x = dense(d_model, name="embedding")(x)
+    x = dense(d_model, name="embedding")(x)  # (batch, channels * patches, d_model), as all below
     if positional_encoding:
         x = PositionalEncoding(None, d_model)(x)
-    x = Dropout(dropout)(x)
+
+    def normalise(x, name):
+        return layers.LayerNormalization(epsilon=TORCH_EPSILON, name=name)(x)
+
+    options = {"activation": "gelu", "kernel_initializer": FanInUniform}
     for i in range(num_blocks):
         graph = GraphFilter(
             num_channels, num_heads, removed, top_p, dropout, balance, name=f"filter_{i}"
         )
-        x = torch_encoder(
-            x,
-            ff_dim,
-            dropout,
-            num_heads=num_heads,
-            norm="pre",
-            self_attention=graph,
-            name=f"encoder_{i}",
-        )
+        x = x + graph(normalise(x, f"encoder_{i}_self_attention_norm"))
+        y = normalise(x, f"encoder_{i}_ffn_norm")
+        x = x + position_wise_ffn(y, ff_dim, dropout, **options, name=f"encoder_{i}")
     x = ops.reshape(x, (-1, num_channels, count * d_model))  # (batch, channels, patches * d_model)
+    # (batch, channels, time * size)
     x = dense(prediction_length * head.size, dtype=full_precision(), name="head")(x)
     return window.model(ops.transpose(x, (0, 2, 1)), head, prediction_length, name)

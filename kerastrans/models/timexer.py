@@ -7,7 +7,13 @@ Code: https://github.com/thuml/Time-Series-Library/tree/4e938a1
 import keras
 from keras import layers, ops
 
-from kerastrans.layers import CachedMultiHeadAttention, Dropout, Patching, PositionalEncoding
+from kerastrans.layers import (
+    CachedMultiHeadAttention,
+    Dropout,
+    Patching,
+    PositionalEncoding,
+    ReversibleInstanceNormalization,
+)
 from kerastrans.layers.initializers import FanInUniform
 from kerastrans.models.parts.checks import checked
 from kerastrans.models.parts.normalized_window import STANDARDIZED, open_window
@@ -46,6 +52,7 @@ def build_timexer_model(
     num_blocks=1,
     dropout=0.1,
     shared_embedding=False,
+    covariates_only=False,
     standardize=True,
     head=None,
     covariates=None,
@@ -71,6 +78,9 @@ def build_timexer_model(
         dropout: float in [0, 1), dropout rate.
         shared_embedding: bool, whether one map embeds channels and covariates, as in the authors'
             code; only the past of covariates is read then, and their mean is not subtracted.
+        covariates_only: bool, whether the global tokens attend to the covariates only, not to the
+            channels, as in the authors' code with `features="MS"`. One map embeds the covariates;
+            past ones are normalised like the channels, future ones, such as the calendar, are not.
         standardize: bool, whether each window is normalised by its mean and standard deviation.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
             last axis of the output.
@@ -84,7 +94,9 @@ def build_timexer_model(
     Raises:
         ValueError: If a size is below 1, or too large.
         ValueError: If the context is shorter than a patch.
-        ValueError: If `shared_embedding` is true and a covariate is static or has categories.
+        ValueError: If `shared_embedding` or `covariates_only` is true and a covariate is static or
+            has categories.
+        ValueError: If `covariates_only` is true and there are no covariates.
         ValueError: If a kind of covariates is unknown.
         ValueError: If `num_heads` does not divide `d_model`.
         ValueError: If `dropout` is outside [0, 1).
@@ -98,6 +110,8 @@ def build_timexer_model(
     Source: Wang et al. (2024), "TimeXer", figure 2 and equations 3-8.
     """
     check_at_most(patch_length=patch_length, context_length=context_length)
+    if covariates_only and not covariates:
+        raise ValueError("covariates_only=True requires covariates, got none.")
 
     def attention():
         return CachedMultiHeadAttention(
@@ -126,9 +140,13 @@ def build_timexer_model(
         context_length, num_channels, head, **STANDARDIZED, standardize=standardize
     )
     embed = dense(d_model, name="channel_embedding")
-    if shared_embedding and covariates:
-        extra, tokens = covariate_series(window, prediction_length, covariates)
-        channels = embed(ops.transpose(concatenate([window.values, *tokens]), (0, 2, 1)))
+    if (shared_embedding or covariates_only) and covariates:
+        extra, series = covariate_series(window, prediction_length, covariates)
+        if not covariates_only:
+            series = [window.values, *series]
+        elif standardize and "past" in covariates:
+            series[0], _ = ReversibleInstanceNormalization(**STANDARDIZED, name="past")(series[0])
+        channels = embed(ops.transpose(concatenate(series), (0, 2, 1)))
     else:
         extra, columns = covariate_columns(window, prediction_length, covariates)
         # (batch, steps * features)

@@ -88,6 +88,10 @@ def build_tqnet_model(
         dropout=attention_dropout,
         kernel_initializer=FanInUniform,
     )
+    # As one matrix of all three, to which PyTorch applies the rule of Glorot.
+    for projection in (attention.query_dense, attention.key_dense, attention.value_dense):
+        initial = keras.initializers.VarianceScaling(0.5, "fan_in", "uniform")
+        projection.kernel_initializer = initial
     x = layers.Add()([x, attention(queries, x)])  # (batch, channels, context_length)
     x = dense(hidden_dim, name="embedding")(x)
     y = dense(hidden_dim, activation="gelu", name="hidden")(x)

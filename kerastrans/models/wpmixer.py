@@ -6,7 +6,7 @@ Code: https://github.com/thuml/Time-Series-Library/tree/4e938a1
 
 from keras import layers, ops
 
-from kerastrans.layers import Dropout, Patching
+from kerastrans.layers import BatchNormalization, Dropout, Patching
 from kerastrans.layers.frequency.wavelets import (
     check_wavelet,
     coefficient_lengths,
@@ -91,7 +91,7 @@ def build_wpmixer_model(
 
     def normalise(x):
         """Apply batch normalisation with statistics for each channel."""
-        return layers.BatchNormalization(axis=1, momentum=0.9, epsilon=1e-5)(x)
+        return BatchNormalization(axis=1, momentum=0.9, epsilon=1e-5)(x)
 
     def apply_network(x, expansion):
         """Apply a network of two layers to the last axis; the hidden one is `expansion` wide."""

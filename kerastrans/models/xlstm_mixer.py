@@ -5,6 +5,7 @@ Code: https://github.com/FFFAAAJL/xLSTM-Mixer/tree/730b053
 """
 
 import keras
+import numpy as np
 from keras import layers, ops
 
 from kerastrans.layers import CausalDepthwiseConvolution, Dropout
@@ -23,6 +24,7 @@ ARCHITECTURE = {
     "tags": ("recurrent", "mixes channels", "affine", "takes heads"),
     "paper": {"d_model": 256, "num_heads": 8},
 }
+SMALL = 0.4**0.5  # deviation of initial weights, in units of 1 / sqrt(d_model)
 FF_FACTOR, FF_MULTIPLE = 1.3, 64  # the default hidden width in units of `d_model`, rounded up
 
 
@@ -89,8 +91,13 @@ def build_xlstm_mixer_model(
         return layers.LayerNormalization(epsilon=TORCH_EPSILON, center=False)(x)
 
     def feed_forward(x):
-        gate, values = ops.split(dense(2 * ff_dim, use_bias=False)(x), 2, axis=-1)
-        return dense(d_model, use_bias=False)(ops.gelu(gate, approximate=False) * values)
+        gate, values = ops.split(linear(2 * ff_dim, SMALL / d_model**0.5)(x), 2, axis=-1)
+        outputs = linear(d_model, 2 / num_blocks / d_model**0.5)
+        return outputs(ops.gelu(gate, approximate=False) * values)
+
+    def linear(units, deviation):
+        initial = keras.initializers.RandomNormal(stddev=deviation)
+        return layers.Dense(units, use_bias=False, kernel_initializer=initial)
 
     def add_residual(x, sublayer):
         return layers.Add()([x, Dropout(dropout)(sublayer(normalise(x)))])
@@ -101,23 +108,26 @@ def build_xlstm_mixer_model(
     x = time_dense(window.values - last, prediction_length, dtype=dtype, name="linear") + last
     x = dense(d_model, name="embedding")(ops.transpose(x, (0, 2, 1)))  # (batch, channels, d_model)
     if num_memory_tokens:
-        tokens = learn_tokens(x, num_memory_tokens, name="memory")
+        initial = keras.initializers.RandomNormal(stddev=0.01)
+        tokens = learn_tokens(x, num_memory_tokens, "memory", initial)
         x = ops.concatenate([tokens, x], axis=1)
     tokens = x.shape[1]
-    # (batch * 2, tokens, d_model), the second with its features in reverse order
+    # (2 * batch, tokens, d_model), every second one with its features in reverse order
     x = ops.reshape(ops.stack([x, ops.flip(x, axis=-1)], axis=1), (-1, tokens, d_model))
-    for _ in range(num_blocks):
-        x = add_residual(x, ScalarLSTM(num_heads, kernel_size))
+    for i in range(num_blocks):  # (2 * batch, tokens, d_model): both views read by the same layers
+        depth = i / max(1, num_blocks - 1)
+        x = add_residual(x, ScalarLSTM(num_heads, kernel_size, depth))
         x = add_residual(x, feed_forward)
     # (batch, 2, channels, d_model)
     x = ops.reshape(normalise(x), (-1, 2, tokens, d_model))[:, :, -num_channels:]
     # (batch, channels, 2 * d_model)
     x = ops.reshape(ops.transpose(x, (0, 2, 1, 3)), (-1, num_channels, 2 * d_model))
+    # (batch, channels, time * size)
     x = dense(prediction_length * head.size, dtype=dtype, name="head")(x)
     return window.model(ops.transpose(x, (0, 2, 1)), head, prediction_length, name)
 
 
-NUM_GATES = 4  # input, forget, cell, output
+NUM_GATES, FORGET = 4, 1  # input, forget, cell, output
 EMPTY = -1e9  # logarithm of the first state's scale: nothing of it is left
 
 
@@ -174,6 +184,9 @@ class ScalarLSTM(keras.layers.Layer):
         num_heads: int, number of heads, a divisor of the width of the inputs.
         kernel_size: int, number of taps of the causal convolution, followed by Swish, before the
             input and forget gates; None for no convolution.
+        depth: float in [0, 1], place of the layer in a stack, from the first to the last block. The
+            initial biases of the forget gates of a head fall from 5 to -7, by a power that grows
+            with it: the first block forgets most of what it reads, the last one less.
 
     Call arguments:
         inputs: `(batch, tokens, d_model)`.
@@ -193,11 +206,12 @@ class ScalarLSTM(keras.layers.Layer):
     appendix A, with a sigmoid as the forget gate.
     """
 
-    def __init__(self, num_heads, kernel_size=None, **kwargs):
+    def __init__(self, num_heads, kernel_size=None, depth=0.0, **kwargs):
         check_positive_integers(num_heads=num_heads)
         super().__init__(**{"dtype": full_precision(), **kwargs})
         self.num_heads = num_heads
         self.kernel_size = kernel_size
+        self.depth = depth
         self.convolution = None
         if kernel_size is not None:
             self.convolution = CausalDepthwiseConvolution(
@@ -213,11 +227,15 @@ class ScalarLSTM(keras.layers.Layer):
         width = d_model // self.num_heads
         self.kernel = self.add_weight(
             shape=(self.num_heads, width, NUM_GATES * width),
-            initializer=FanInUniform(),
+            initializer=keras.initializers.RandomNormal(stddev=SMALL / d_model**0.5),
             name="kernel",
         )
+        bias = np.zeros((self.num_heads, NUM_GATES, width), "float32")
+        bias[:, FORGET] = 5 - 12 * np.linspace(0, 1, width) ** (0.3 + 1.3 * self.depth)
         self.bias = self.add_weight(
-            shape=(self.num_heads, NUM_GATES * width), initializer="zeros", name="bias"
+            shape=(self.num_heads, NUM_GATES * width),
+            initializer=lambda shape, dtype: ops.convert_to_tensor(bias.reshape(shape), dtype),
+            name="bias",
         )
         if self.convolution is not None:
             self.convolution.build(inputs_shape)

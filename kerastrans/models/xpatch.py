@@ -8,7 +8,7 @@ import keras
 import numpy as np
 from keras import layers, ops
 
-from kerastrans.layers import Patching
+from kerastrans.layers import BatchNormalization, Patching
 from kerastrans.layers.initializers import FanInUniform
 from kerastrans.models.parts.checks import checked
 from kerastrans.models.parts.normalized_window import STANDARDIZED, open_window
@@ -86,7 +86,7 @@ def build_xpatch_model(
 
     def normalise(x):
         """Apply batch normalisation with statistics for each patch."""
-        return layers.BatchNormalization(axis=1, momentum=0.9, epsilon=1e-5)(x)
+        return BatchNormalization(axis=1, momentum=0.9, epsilon=1e-5)(x)
 
     def convolve_patches(x):
         """Forecast the season: `(batch, channels, time)` -> `(batch * channels, horizon)`."""

@@ -10,6 +10,8 @@ tests/fixtures/README.md.
   Each array of `official` has to be taken, or dropped for a reason that the case confirms.
 - `inputs(extra, settings)`, if there is one, returns the model's inputs in addition to the history.
 - `prepare(model, extra, settings)`, if there is one, fixes what the model would draw at random.
+- `statistics(before, after, count)`, if there is one, returns the running statistics that our model
+  should have after the step, in place of the recorded ones; `count` is the number of windows.
 
 `python -m tests.helpers.parity docs/parity.md` writes the table of the documentation.
 """
@@ -37,6 +39,8 @@ MODES = {
     "one step of SGD": "output_after_sgd",
 }
 SIZES = ("context", "horizon", "channels")
+RATE = 0.4  # of dropout, where its effect is compared
+SPREAD = f"spread_at_dropout_{RATE}"
 ALWAYS_DROPPED = "*.num_batches_tracked"
 CALENDAR_COLUMNS = {"s": 6, "t": 5, "h": 4, "d": 3, "b": 3, "w": 2, "m": 1, "a": 1}
 
@@ -156,6 +160,11 @@ def cases():
     return found
 
 
+def facts(folder, case):
+    """Return what case.json has about a case."""
+    return json.loads((folder / "case.json").read_text())["cases"][case]
+
+
 def read(folder, case):
     source = json.loads((folder / "case.json").read_text())
     start = f"{case}/"
@@ -165,9 +174,9 @@ def read(folder, case):
         names = [name for name in stored.files if name.startswith(start)]
         return {name.removeprefix(start): stored[name] for name in names}
 
-    facts = source.pop("cases")[case]
-    source |= {key: facts[key] for key in source if key in facts}
-    return Case(folder.name, case, source, facts, arrays("cases.npz.xz"), arrays("weights.npz.xz"))
+    own = source.pop("cases")[case]
+    source |= {key: own[key] for key in source if key in own}
+    return Case(folder.name, case, source, own, arrays("cases.npz.xz"), arrays("weights.npz.xz"))
 
 
 def weights_by_path(model):
@@ -242,17 +251,30 @@ def compare(folder, name):
     return compare_case(read(folder, name))
 
 
-def compare_case(case):
-    """Build our model of a case, with the official weights, and compare it in all modes."""
-    port = importlib.import_module(f"tests.models.ports.{case.name}")
-    settings = Settings(case.facts)
+def port_of(case):
+    return importlib.import_module(f"tests.models.ports.{case.name}")
+
+
+def build(case, *, fix_draws=True, **options):
+    """Build our model of a case.
+
+    Args:
+        case: `Case`.
+        fix_draws: bool, whether to fix what the model would draw at random.
+        **options: Arguments of the builder in place of those of the port.
+
+    Returns:
+        `(model, inputs, assign)`. `assign(arrays, trainable)` assigns official weights, or only
+        those that are not trained, and returns the `Official`.
+    """
+    port, settings = port_of(case), Settings(case.facts)
     sizes = [settings[size] for size in SIZES]
-    model = zoo.build(case.name, *sizes, **port.arguments(settings))
+    model = zoo.build(case.name, *sizes, **{**port.arguments(settings), **options})
     history, extra = case.arrays["history"], case.group("extra/")
     inputs = {"history": history}
     if hasattr(port, "inputs"):
         inputs |= port.inputs(extra, settings)
-    if hasattr(port, "prepare"):
+    if fix_draws and hasattr(port, "prepare"):
         port.prepare(model, extra, settings)
     settings.check_all_read()  # before a setting that is not read makes the weights differ
     inputs = inputs if len(model.inputs) > 1 else history
@@ -264,13 +286,27 @@ def compare_case(case):
         official.check_all_used()
         return official
 
+    return model, inputs, assign
+
+
+def compare_case(case):
+    """Build our model of a case, with the official weights, and compare it in all modes."""
+    model, inputs, assign = build(case)
     official = assign(case.weights, True)
     jit = keras.backend.backend() == "jax"
     model.compile(keras.optimizers.SGD(0.01), "mse", run_eagerly=not jit, jit_compile=jit)
     found = {"inference": model(inputs, training=False), "training": model(inputs, training=True)}
     assign(case.weights, False)
     model.train_on_batch(inputs, case.arrays["target"])
-    assign({**case.weights, **case.group("after/")}, False)
+    port, after = port_of(case), case.group("after/")
+    if hasattr(port, "statistics"):
+        count = len(case.arrays["history"])
+        kept = [keras.ops.convert_to_numpy(weight) for weight in model.non_trainable_weights]
+        assign({**case.weights, **port.statistics(case.weights, after, count)}, False)
+        for ours, weight in zip(kept, model.non_trainable_weights, strict=True):
+            expected = keras.ops.convert_to_numpy(weight)
+            np.testing.assert_allclose(ours, expected, rtol=1e-4, atol=1e-7)
+        assign({**case.weights, **after}, False)
     found["one step of SGD"] = model(inputs, training=False)
     differences = {
         mode: relative_difference(found[mode], case.arrays[key], case.arrays["output"])
@@ -279,6 +315,29 @@ def compare_case(case):
     trainable = case.facts["parameters_trainable"]
     size = sum(np.prod(weight.shape, dtype=int) for weight in model.trainable_weights)
     return Comparison(differences, int(size), trainable - official.num_dropped, trainable)
+
+
+def spread(case, rate, repeats=250, batches=4):
+    """Measure the spread of our forecasts in training mode at a dropout rate.
+
+    It is the root of the mean variance over repeated passes of the windows, in units of the largest
+    absolute forecast of a window and channel without dropout.
+
+    Args:
+        case: `Case` of a model that treats each window by itself.
+        rate: float in (0, 1), dropout rate.
+        repeats: int, number of copies of the windows in a batch.
+        batches: int, number of passes.
+    """
+    model, inputs, assign = build(case, dropout=rate, fix_draws=False)
+    assign(case.weights, True)
+    output, passes = case.arrays["output"], []
+    repeated = keras.tree.map_structure(lambda x: np.concatenate([x] * repeats), inputs)
+    for _ in range(batches):
+        found = keras.ops.convert_to_numpy(model(repeated, training=True))
+        passes.append(found.reshape(repeats, *output.shape))
+    deviations = np.concatenate(passes).std(axis=0) / np.abs(output).max(axis=1, keepdims=True)
+    return float(np.sqrt(np.mean(deviations**2)))
 
 
 def table():

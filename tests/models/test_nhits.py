@@ -60,7 +60,7 @@ def test_the_mean_of_counts_starts_at_the_last_one_on_the_scale_of_the_window():
     counts = RANDOM.poisson(30, (4, LENGTH, 2)).astype("float32")
     counts[0, -2:, 0] = np.nan
     forecast = to_numpy(without_weights(build(head=NegativeBinomialHead()))(counts))
-    scale = np.nanmean(counts, axis=1) + 1e-5
+    scale = np.nanmean(counts, axis=1)
     last = counts[:, -1].copy()
     last[0, 0] = counts[0, -3, 0]
     mean = scale * np.log1p(np.exp(last / scale)) + 1e-4
@@ -82,3 +82,16 @@ def test_the_oldest_values_that_fill_no_pool_have_a_smaller_one(pool_size):
     x = np.maximum(x @ first + first_bias, 0)
     x = np.maximum(x @ second + second_bias, 0) @ last + last_bias
     np.testing.assert_allclose(to_numpy(model(windows)), x.transpose(0, 2, 1), rtol=1e-4, atol=1e-4)
+
+
+def test_the_newest_steps_of_a_covariate_that_fill_no_pool_have_a_smaller_one():
+    model = build(7, 1, pool_sizes=(3,), downsampling=(1,), covariates={"past": (0,)})
+    windows = WINDOWS[:1, :7, :1]
+
+    def forecast(step=0, value=-1):
+        covariate = np.where(np.isin(np.arange(7), (0, 6)), -1.0, 0.0).astype("float32")
+        covariate[step] = value
+        return to_numpy(model({"history": windows, "past_covariates": covariate[None, :, None]}))
+
+    np.testing.assert_array_equal(forecast(step=0, value=-2), forecast())  # pools: 0-2, 3-5, 6
+    assert np.abs(forecast(step=6, value=-2) - forecast()).max() > 1e-3

@@ -34,6 +34,22 @@ def test_forecasts_are_those_of_the_published_model(found, folder, case, mode):
     assert found.differences[mode] <= parity.read(folder, case).limit
 
 
+@pytest.mark.parametrize(
+    ("folder", "case"),
+    [
+        pytest.param(folder, case, id=f"{folder.name}-{case}")
+        for folder, case in parity.cases()
+        if parity.SPREAD in parity.facts(folder, case)
+    ],
+)
+@pytest.mark.slow
+@pytest.mark.exhaustive
+def test_dropout_spreads_forecasts_as_that_of_the_published_model(folder, case):
+    expected = parity.facts(folder, case)[parity.SPREAD]
+    found = parity.spread(parity.read(folder, case), parity.RATE)
+    assert found == pytest.approx(expected, rel=0.03)
+
+
 @pytest.mark.parametrize(("folder", "case"), all_cases())
 def test_number_of_trainable_parameters_is_that_of_the_published_model(found):
     assert found.ours == found.official
@@ -42,7 +58,7 @@ def test_number_of_trainable_parameters_is_that_of_the_published_model(found):
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [
-        ("features", "MS", "features='MS' cannot be expressed"),
+        ("features", "S", "features='S' cannot be expressed"),
         ("activation", "relu", "activation='relu' cannot be expressed"),
         ("unheard_of", 1, r"settings without an argument of ours: \['unheard_of'\]"),
     ],

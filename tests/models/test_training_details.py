@@ -81,6 +81,20 @@ def test_tcn_drops_entire_features():
     assert features.mean() == pytest.approx(RATE, abs=0.06)
 
 
+def test_timefilter_and_crossformer_drop_where_their_source_does():
+    model = zoo.build("timefilter", 48, 12, 3, dropout=RATE, d_model=16, num_heads=2, num_blocks=1)
+    rates = [layer.rate for layer in model.layers if isinstance(layer, Dropout)]
+    assert rates == [RATE]  # of the feed-forward network; that of the edges is in their layer
+    assert model.get_layer("filter_0").weights_dropout.rate == RATE
+    sizes = {"d_model": 16, "num_heads": 2, "num_scales": 1, "segment_length": 6}
+    model = zoo.build("crossformer", 48, 12, 3, dropout=RATE, **sizes)
+    names = [layer.name for layer in model.layers if isinstance(layer, Dropout) and layer.rate]
+    blocks = [f"{stack}_{i}" for stack, i in (("encoder", 0), ("decoder", 0), ("decoder", 1))]
+    parts = ("time", "time_ffn", "receive", "channels_ffn")
+    expected = {f"{block}_{part}_dropout" for block in blocks for part in parts}
+    assert set(names) == expected | {f"decoder_{i}_cross_dropout" for i in range(2)}
+
+
 def test_rlinear_drops_the_window_only_on_request():
     assert not any(isinstance(x, Dropout) for x in zoo.build("rlinear", 48, 12, 3).layers)
     model = zoo.build("rlinear", 48, 12, 3, dropout=RATE)
@@ -116,6 +130,72 @@ def test_initial_weights_have_the_deviation_of_the_reference_code(name):
     options, path, deviation = DEVIATIONS[name]
     values = to_numpy(weights_by_path(zoo.build(name, 48, 12, 3, **options))[path])
     assert values.std() == pytest.approx(deviation, rel=0.1)
+
+
+# The same for weights that do not have the rule of dense layers: architecture, context, options,
+# path of a weight of at least 4,000 numbers, distribution and deviation.
+ONE_STEP = {"d_model": 128, "segment_length": 1}
+SOURCES = [
+    ("crossformer", 48, ONE_STEP, "positions/embeddings", "normal", 1.0),
+    ("crossformer", 48, ONE_STEP, "encoder_0_routers/embeddings", "normal", 1.0),
+    ("crossformer", 48, ONE_STEP, "future_positions/embeddings", "normal", 1.0),
+    (
+        "mamba",
+        48,
+        {"d_model": 512},
+        "causal_depthwise_convolution_0/kernel",
+        "uniform",
+        uniform(4),
+    ),
+    ("micn", 48, {"d_model": 32}, "scales_0_steps_0/kernel", "uniform", uniform(12 * 32)),
+    ("nonstationary_transformer", 1400, {}, "value_embedding_0/kernel", "uniform", uniform(4200)),
+    ("moderntcn", 48, {"widths": (64,)}, "depthwise_conv1d_0/kernel", "uniform", uniform(51)),
+    ("tqnet", 96, {}, "cached_multi_head_attention_0/key/kernel", "uniform", (1 / 192) ** 0.5),
+    ("tqnet", 96, {}, "cached_multi_head_attention_0/output/kernel", "uniform", uniform(96)),
+    (
+        "frets",
+        12,
+        {"embedding_dim": 4096, "hidden_dim": 1, "diagonal": True},
+        "complex_dense_0/imaginary_bias",
+        "normal",
+        0.02,
+    ),
+    ("xlstm_mixer", 48, {}, "scalar_lstm_0/kernel", "normal", (2 / (5 * 64)) ** 0.5),
+    ("xlstm_mixer", 48, {}, "dense_0/kernel", "normal", (2 / (5 * 64)) ** 0.5),
+    ("xlstm_mixer", 48, {"num_blocks": 2}, "dense_1/kernel", "normal", 1 / 8),
+    ("xlstm_mixer", 48, {"num_memory_tokens": 64}, "memory/embeddings", "normal", 0.01),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "context", "options", "path", "distribution", "deviation"),
+    SOURCES,
+    ids=[f"{name}-{path}" for name, _, _, path, *_ in SOURCES],
+)
+def test_initial_weights_have_the_distribution_of_the_reference_code(
+    name, context, options, path, distribution, deviation
+):
+    keras.utils.set_random_seed(1)
+    model = zoo.build(name, context, 12, 3, **options)
+    values = to_numpy(weights_by_path(model)[path])
+    assert values.size >= 4000
+    assert values.std() == pytest.approx(deviation, rel=0.03)
+    assert abs(values.mean()) < 0.06 * deviation
+    largest = np.abs(values).max() / deviation
+    if distribution == "uniform":
+        assert largest == pytest.approx(3**0.5, rel=0.03)
+    else:
+        assert largest > 3
+
+
+def test_forget_gates_of_xlstm_mixer_begin_with_a_power_law_of_the_block():
+    weights = weights_by_path(zoo.build("xlstm_mixer", 48, 12, 3, num_blocks=3, num_heads=2))
+    places = np.linspace(0, 1, 32)
+    for i, power in enumerate((0.3, 0.95, 1.6)):
+        bias = to_numpy(weights[f"scalar_lstm_{i}/bias"]).reshape(2, 4, 32)
+        expected = np.broadcast_to(5 - 12 * places**power, (2, 32))
+        np.testing.assert_allclose(bias[:, 1], expected, rtol=1e-5, atol=1e-5)
+        assert not bias[:, [0, 2, 3]].any()
 
 
 def test_lengths_of_normalised_kernels_begin_as_those_of_their_directions():

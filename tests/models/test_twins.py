@@ -123,7 +123,7 @@ def test_deepar_reads_the_previous_value_and_restores_the_scale():
     model, w = built("deepar", units=5, num_layers=2, head="normal")
     rng = np.random.default_rng(1)
     future = rng.standard_normal((2, HORIZON, CHANNELS)).astype("float32")
-    scale = np.abs(HISTORY.astype("float64")).mean(axis=1, keepdims=True) + 1e-5
+    scale = np.abs(HISTORY.astype("float64")).mean(axis=1, keepdims=True)
     # The first decoder input is the last value of the history; all channels share the network.
     values = np.concatenate([HISTORY[:, :-1], future], axis=1) / scale
     rows = values.transpose(0, 2, 1).reshape(2 * CHANNELS, -1, 1)

@@ -225,6 +225,7 @@ MORE_OPTIONS = [
     ("rlinear", {"affine": False}, {}),
     ("segrnn", {"cell": "lstm"}, {}),
     ("timexer", {"shared_embedding": True, **PAST}, {}),
+    ("timexer", {"covariates_only": True, **PAST}, {"mixes_channels": False}),
     ("itransformer", {"covariate_tokens": True, **FUTURE}, {}),
     ("timemixer", {"mix_channels": True}, {"mixes_channels": True}),
     ("autoformer", {"reference_delays": True}, {}),
@@ -242,6 +243,7 @@ MORE_OPTIONS = [
     ("moderntcn", {"center": "last", "moving_average": 5}, {}),
     ("xpatch", {"pad_end": False}, {}),
     ("nbeats", {"shared_blocks": "all"}, {}),
+    ("nbeats", {"stacks": ("exogenous_wavenet",), "reference_curves": True, **FUTURE}, {}),
     ("nbeats", {"stacks": ("trend", "seasonality"), "shared_blocks": "none"}, {}),
     (
         "nbeats",
@@ -297,6 +299,11 @@ def test_options_of_published_code_keep_the_contract(name, options, claims):
             "timexer",
             {"shared_embedding": True, "covariates": {"static": (0,)}},
             "only past and future covariates that are numbers",
+        ),
+        (
+            "timexer",
+            {"covariates_only": True},
+            "covariates_only=True requires covariates, got none",
         ),
         ("informer", {"calendar_embedding": True, **PAST}, "requires future covariates"),
         ("tft", {"variant": "time_series_library"}, "requires future covariates, got none"),

@@ -18,6 +18,7 @@ class ComplexDense(keras.layers.Layer):
         diagonal: bool, whether the matrix is diagonal; `units` is then the number of inputs.
         kernel_initializer: Initializer of both parts of the matrix.
         imaginary_initializer: Initializer of the imaginary part, None for `kernel_initializer`.
+        bias_initializer: Initializer of both parts of the bias.
 
     Call arguments:
         real: `(..., features)`, real part; `(..., rows, features)` with individual weights.
@@ -45,6 +46,7 @@ class ComplexDense(keras.layers.Layer):
         diagonal=False,
         kernel_initializer="glorot_uniform",
         imaginary_initializer=None,
+        bias_initializer="zeros",
         **kwargs,
     ):
         check_positive_integers(units=units)
@@ -54,6 +56,7 @@ class ComplexDense(keras.layers.Layer):
         self.diagonal = diagonal
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
         self.imaginary_initializer = keras.initializers.get(imaginary_initializer)
+        self.bias_initializer = keras.initializers.get(bias_initializer)
 
     def build(self, real_shape, imaginary_shape):
         rows = real_shape[-2:-1] if self.individual else ()
@@ -64,9 +67,9 @@ class ComplexDense(keras.layers.Layer):
         }
         for part, initializer in initializers.items():
             kernel = self.add_weight(shape=shape, initializer=initializer.clone(), name=part)
-            bias = self.add_weight(
-                shape=(*rows, self.units), initializer="zeros", name=f"{part}_bias"
-            )
+            initializer = self.bias_initializer.clone()
+            shape_of_bias = (*rows, self.units)
+            bias = self.add_weight(shape_of_bias, initializer, name=f"{part}_bias")
             setattr(self, part, kernel)
             setattr(self, f"{part}_bias", bias)
 

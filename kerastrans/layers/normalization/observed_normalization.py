@@ -1,4 +1,4 @@
-"""Normalization of windows by the mean and standard deviation of their observed values."""
+"""Normalization by observed statistics: those of a window, and those of a batch."""
 
 import keras
 from keras import ops
@@ -72,3 +72,34 @@ def masked_mean(values, mask, keepdims=False):
     """
     count = ops.maximum(ops.sum(mask, axis=-1, keepdims=keepdims), 1)
     return ops.sum(values * mask, axis=-1, keepdims=keepdims) / count
+
+
+@serializable
+class BatchNormalization(keras.layers.BatchNormalization):
+    """Batch normalization whose moving variance is that of PyTorch.
+
+    The variance that is kept for forecasts has the divisor n - 1, where n is the number of values
+    of a feature in the batch; Keras keeps the one with n, by which both normalize in training. The
+    difference is large in small batches. A single value, which PyTorch refuses, has variance 0.
+    Arguments and weights are those of `keras.layers.BatchNormalization`.
+
+    Example:
+        >>> from keras import ops
+        >>> layer = BatchNormalization(momentum=0.9)
+        >>> _ = layer(ops.convert_to_tensor([[1.0], [3.0]]), training=True)
+        >>> ops.convert_to_numpy(layer.moving_variance).round(2)  # 0.9 * 1 + 0.1 * 2
+        array([1.1], dtype=float32)
+
+    Source: Ioffe, Szegedy (2015), algorithm 2.
+    """
+
+    def call(self, inputs, training=None, mask=None):
+        kept = self.momentum * self.moving_variance
+        outputs = super().call(inputs, training=training, mask=mask)
+        if training and self.trainable:
+            values = ops.size(inputs) // kept.shape[0]
+            if mask is not None:
+                values = ops.sum(ops.cast(mask, "int32"))
+            others = ops.cast(ops.maximum(values - 1, 1), kept.dtype)
+            self.moving_variance.assign_add((self.moving_variance - kept) / others)
+        return outputs

@@ -8,6 +8,7 @@ from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_choice, check_non_negative
 
 CENTERS = (None, "mean", "last")
+SMALLEST_MEAN = 1e-10  # so that a forecast follows a change of units, as in GluonTS
 SCALES = (None, "std", "plain_std", "mean_abs", "mean_nonzero")
 
 
@@ -32,8 +33,8 @@ class ReversibleInstanceNormalization(keras.layers.Layer):
         scale: Value to divide by: "std" for the standard deviation (with `epsilon` added to the
             variance), "plain_std" for the standard deviation without it (then `epsilon` is added
             to the divisor, but not to the factor of forecasts), "mean_abs" for the mean absolute
-            value (plus `epsilon`), "mean_nonzero" for that of the values that are not zero, or
-            None for no scaling.
+            value (at least 1e-10), "mean_nonzero" for that of the values that are not zero (plus
+            `epsilon`), or None for no scaling.
         affine: bool, whether to apply a learnt scale and offset per channel afterwards.
         epsilon: float, keeps the scale of a constant window above zero.
         floor: float, smallest scale, in units of the inputs; with 0 only `epsilon` bounds it.
@@ -141,7 +142,7 @@ class ReversibleInstanceNormalization(keras.layers.Layer):
             "std": lambda: ops.sqrt(variance() + self.epsilon),
             # At least `epsilon`, so that distributions of a constant window have a width.
             "plain_std": lambda: ops.sqrt(ops.maximum(variance(), self.epsilon**2)),
-            "mean_abs": lambda: mean(ops.abs(values)) + self.epsilon,
+            "mean_abs": lambda: ops.maximum(mean(ops.abs(values)), SMALLEST_MEAN),
             "mean_nonzero": mean_nonzero,
         }[self.scale]()
         if self.scale is not None and self.floor:

@@ -13,6 +13,7 @@ from kerastrans.layers.attention.cached_attention import CachedMultiHeadAttentio
 from kerastrans.layers.dropout import Dropout
 from kerastrans.layers.initializers import fresh
 from kerastrans.layers.masks import given_masks
+from kerastrans.layers.normalization.observed_normalization import BatchNormalization
 from kerastrans.utils.types import Tensor
 from kerastrans.utils.validation import check_block
 
@@ -282,7 +283,7 @@ class Residual:
         if normalization == "layer":
             self.normalise = keras.layers.LayerNormalization(epsilon=epsilon, **options)
         else:
-            self.normalise = keras.layers.BatchNormalization(momentum=0.9, epsilon=1e-5, **options)
+            self.normalise = BatchNormalization(momentum=0.9, epsilon=1e-5, **options)
         self.add = keras.layers.Add(dtype=dtype, name=prefix_name(name, "add"))
         self.dropout = Dropout(dropout, dtype=dtype, name=prefix_name(name, "dropout"))
         self.layers = [self.normalise, self.add, self.dropout]

@@ -107,7 +107,7 @@ def exchange_axes(inputs, count):
     return ops.reshape(x, (-1, count, width))
 
 
-def learn_tokens(like, count, name, initializer="random_normal"):
+def learn_tokens(like, count, name, initializer):
     """Return learnt vectors, the same for each window.
 
     Args:
@@ -121,7 +121,7 @@ def learn_tokens(like, count, name, initializer="random_normal"):
 
     Example:
         >>> import keras
-        >>> learn_tokens(keras.Input((4, 8)), 2, "tokens").shape
+        >>> learn_tokens(keras.Input((4, 8)), 2, "tokens", "random_normal").shape
         (None, 2, 8)
     """
     width = like.shape[-1]

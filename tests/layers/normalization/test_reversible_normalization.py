@@ -39,6 +39,18 @@ def test_each_window_and_channel_is_standardised_separately():
     np.testing.assert_allclose(to_numpy(statistics)[:, 0], WINDOWS.mean(axis=1), rtol=1e-5)
 
 
+@pytest.mark.parametrize("factor", [1e-6, 1e6])
+def test_mean_abs_follows_a_change_of_units(factor):
+    layer = ReversibleInstanceNormalization(center=None, scale="mean_abs")
+    expected, _ = layer(WINDOWS)
+    found, statistics = layer((factor * WINDOWS).astype("float32"))
+    np.testing.assert_allclose(to_numpy(found), to_numpy(expected), rtol=1e-5)
+    np.testing.assert_allclose(to_numpy(layer(found, statistics)), factor * WINDOWS, rtol=1e-5)
+    zeros, statistics = layer(0 * WINDOWS)
+    assert not to_numpy(zeros).any()
+    np.testing.assert_allclose(to_numpy(statistics)[:, 1], 1e-10)
+
+
 def test_center_last_and_scale_mean_abs_equal_their_definitions():
     x, _ = ReversibleInstanceNormalization(center="last", scale=None)(WINDOWS)
     np.testing.assert_allclose(to_numpy(x), WINDOWS - WINDOWS[:, -1:], atol=1e-4)

@@ -86,3 +86,13 @@ def after_attention(official, ours, theirs):
     yield from linear(official, f"{ours}_ffn_expand", f"{theirs}.conv1")
     yield from linear(official, f"{ours}_ffn_contract", f"{theirs}.conv2")
     yield from norm(official, f"{ours}_ffn_norm", f"{theirs}.norm2")
+
+
+def decoder_layer(official, ours, theirs):
+    """A decoder block of the same repositories: two attentions, two convolutions of width 1."""
+    for j, kind in enumerate(("self_attention", "cross_attention")):
+        yield from projections(official, f"{ours}_{kind}", f"{theirs}.{kind}")
+        yield from norm(official, f"{ours}_{kind}_norm", f"{theirs}.norm{j + 1}")
+    yield from linear(official, f"{ours}_ffn_expand", f"{theirs}.conv1")
+    yield from linear(official, f"{ours}_ffn_contract", f"{theirs}.conv2")
+    yield from norm(official, f"{ours}_ffn_norm", f"{theirs}.norm3")

@@ -3,7 +3,11 @@
 In some cases this map is an identity ("plain_first"), as in the authors' code: it is left out.
 """
 
+import numpy as np
+
 from tests.models.ports.maps import linear
+
+KINDS = ("past", "future", "static")
 
 
 def arguments(settings):
@@ -14,22 +18,33 @@ def arguments(settings):
         "hidden_dim": tuple(width for _, width in widths),
         "num_layers": len(widths),
         "input_dim": None if settings["plain_first"] else widths[0][0],
+        "covariates": {kind: (0,) * settings.get(kind, 0) for kind in given(settings)} or None,
     }
+
+
+def given(settings):
+    """Return the kinds of covariates of a case."""
+    return [kind for kind in KINDS if settings.get(kind, 0)]
+
+
+def inputs(extra, settings):
+    return {f"{kind}_covariates": extra[kind] for kind in given(settings)}
 
 
 def weights(official, settings):
     context, pools, number = settings["context"], settings["pools"], 0
     for i, pool in enumerate(pools):
-        block, pooled = f"blocks.{i}.layers", -(-context // pool)
+        block, columns = f"blocks.{i}.layers", order(settings, pool)
         if settings["plain_first"]:
             official.drop(f"{block}.0.*")
             kernel = official.arrays[f"{block}.1.weight"]
-            kernel = official.take(f"{block}.1.weight", unused=kernel[:, pooled:].size)
+            unused = kernel[:, len(columns) :].size
+            kernel = official.take(f"{block}.1.weight", unused=unused)
             first, modules = "1", [3 + 2 * j for j in range(len(settings["mlp_units"]) - 1)]
         else:
             kernel = official.take(f"{block}.0.weight")
             first, modules = "0", [1 + 2 * j for j in range(len(settings["mlp_units"]))]
-        yield f"dense_{number}/kernel", kernel[:, :pooled][:, ::-1].T  # newest first there
+        yield f"dense_{number}/kernel", kernel[:, columns].T
         yield f"dense_{number}/bias", official.take(f"{block}.{first}.bias")
         number += 1
         for module in modules:
@@ -39,6 +54,19 @@ def weights(official, settings):
         number = yield from coefficients(
             official, f"{block}.{last}", number, context, i, len(pools)
         )
+
+
+def order(settings, pool):
+    """Return the places of our inputs of a block among theirs."""
+    context, horizon = settings["context"], settings["horizon"]
+    start = -(-context // pool)
+    columns = [np.arange(start)[::-1]]  # newest first there
+    for kind, length in {"past": context, "future": context + horizon, "static": pool}.items():
+        pools, count = -(-length // pool), settings.get(kind, 0)
+        # (pools, columns) there, (columns, pools) here
+        columns.append(start + np.arange(pools * count).reshape(pools, count).T.ravel())
+        start += pools * count
+    return np.concatenate(columns)
 
 
 def coefficients(official, theirs, number, context, block, num_blocks):

@@ -2,10 +2,10 @@
 
 from tests.models.ports.maps import (
     circular,
+    decoder_layer,
     encoder_layer,
     linear,
     norm,
-    projections,
     value_embedding,
 )
 
@@ -37,13 +37,7 @@ def weights(official, settings):
     for i in range(settings["e_layers"]):
         yield from encoder_layer(official, f"encoder_{i}", f"encoder.attn_layers.{i}")
     for i in range(settings["d_layers"]):
-        ours, theirs = f"decoder_{i}", f"decoder.layers.{i}"
-        for j, kind in enumerate(("self_attention", "cross_attention")):
-            yield from projections(official, f"{ours}_{kind}", f"{theirs}.{kind}")
-            yield from norm(official, f"{ours}_{kind}_norm", f"{theirs}.norm{j + 1}")
-        yield from linear(official, f"{ours}_ffn_expand", f"{theirs}.conv1")
-        yield from linear(official, f"{ours}_ffn_contract", f"{theirs}.conv2")
-        yield from norm(official, f"{ours}_ffn_norm", f"{theirs}.norm3")
+        yield from decoder_layer(official, f"decoder_{i}", f"decoder.layers.{i}")
     yield from norm(official, "layer_normalization_0", "encoder.norm")
     yield from norm(official, "layer_normalization_1", "decoder.norm")
     yield from linear(official, "head", "decoder.projection")

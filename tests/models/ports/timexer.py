@@ -1,10 +1,16 @@
-"""TimeXer of thuml/Time-Series-Library, with all channels as exogenous variables."""
+"""TimeXer of thuml/Time-Series-Library.
+
+With features="M" all channels are exogenous variables; with "MS" the first columns of its input
+are, here `extra/exogenous`, and the last one is the only channel.
+"""
+
+import numpy as np
 
 from tests.models.ports.maps import feature_major, linear, norm, projections
 
 
 def arguments(settings):
-    settings.require("features", "M")
+    settings.require("features", "M", "MS")
     settings.require("activation", "gelu")
     arguments = {
         "patch_length": settings["patch_len"],
@@ -16,13 +22,23 @@ def arguments(settings):
         "dropout": 0.0,
     }
     columns = (0,) * settings.num_calendar_columns
-    if settings["marks"]:
+    if settings["features"] == "MS":
+        covariates = {"past": (0,) * settings["exogenous"]}
+        covariates |= {"future": columns} if settings["marks"] else {}
+        arguments |= {"covariates_only": True, "covariates": covariates}
+    elif settings["marks"]:
         arguments |= {"shared_embedding": True, "covariates": {"past": columns}}
     return arguments
 
 
 def inputs(extra, settings):
-    return {"past_covariates": extra["marks"]} if settings["marks"] else {}
+    if settings["features"] == "M":
+        return {"past_covariates": extra["marks"]} if settings["marks"] else {}
+    inputs = {"past_covariates": extra["exogenous"]}
+    if settings["marks"]:  # those of the horizon are not read
+        marks = np.pad(extra["marks"], [(0, 0), (0, settings["horizon"]), (0, 0)])
+        inputs["future_covariates"] = marks
+    return inputs
 
 
 def weights(official, settings):
