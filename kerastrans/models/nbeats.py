@@ -217,7 +217,8 @@ def _exogenous_basis(kind, columns, context_length, reference_curves):
 
 
 def _reverse_past(x, context_length):
-    return ops.concatenate([x[:, :context_length][:, ::-1], x[:, context_length:]], axis=1)
+    past, ahead = x[:, :context_length], x[:, context_length:]
+    return ops.concatenate([ops.flip(past, axis=1), ahead], axis=1)
 
 
 def _apply_layers(sequence, x):
