@@ -16,6 +16,7 @@ ARCHITECTURE = {
     "license": "MIT",
     "tags": ("attention", "mixes channels", "shift", "takes heads"),
     "paper": {"d_model": 512, "ff_dim": 2048},
+    "features": "head: b t f",
 }
 SEARCH_SPACE = {"d_model": (16, 32, 64, 128), "moving_average": (13, 25), "dropout": (0.0, 0.1)}
 

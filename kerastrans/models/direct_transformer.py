@@ -18,6 +18,7 @@ ARCHITECTURE = {
     "summary": "encoder-decoder, whole horizon at once",
     "tags": ("attention", "mixes channels", "takes heads"),
     "paper": {"d_model": 512, "num_heads": 8, "ff_dim": 2048},
+    "features": "head: b t f",
 }
 SEARCH_SPACE = {"d_model": (16, 32, 64, 128), "num_encoder_blocks": (1, 2), "dropout": (0.0, 0.1)}
 

@@ -19,6 +19,7 @@ ARCHITECTURE = {
     "license": "Apache-2.0",
     "tags": ("mlp", "mixes channels", "takes heads"),
     "paper": {"embedding_dim": 128, "hidden_dim": 256},
+    "features": "head: b c f",
 }
 SEARCH_SPACE = {
     "embedding_dim": (8, 16, 32),

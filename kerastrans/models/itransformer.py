@@ -19,6 +19,7 @@ ARCHITECTURE = {
     "summary": "Transformer over channels",
     "license": "MIT",
     "tags": ("attention", "mixes channels", "affine", "takes heads"),
+    "features": "head: b c f",
 }
 SEARCH_SPACE = {"d_model": (64, 128, 256), "num_blocks": (1, 2, 3), "dropout": (0.0, 0.1)}
 

@@ -18,6 +18,7 @@ ARCHITECTURE = {
     "summary": "GRU over segments",
     "license": "Apache-2.0",
     "tags": ("recurrent", "channel independent", "shift", "takes heads"),
+    "features": "head: b c t f",
 }
 SEARCH_SPACE = {"d_model": (64, 128, 256), "segment_length": (6, 12, 24), "dropout": (0.0, 0.3)}
 

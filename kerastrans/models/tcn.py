@@ -17,6 +17,7 @@ ARCHITECTURE = {
     "summary": "dilated causal convolutions",
     "license": "MIT",
     "tags": ("convolution", "mixes channels", "takes heads"),
+    "features": "head: b f",
 }
 SEARCH_SPACE = {"filters": (16, 32, 64), "num_blocks": (3, 4, 5), "dropout": (0.0, 0.1)}
 

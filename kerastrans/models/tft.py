@@ -35,6 +35,7 @@ ARCHITECTURE = {
         "takes heads",
     ),
     "paper": {"d_model": 160},
+    "features": "head: b t f",
 }
 SEARCH_SPACE = {"d_model": (16, 32, 64), "num_heads": (1, 4), "dropout": (0.0, 0.1, 0.3)}
 

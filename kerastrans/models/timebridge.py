@@ -27,6 +27,7 @@ ARCHITECTURE = {
     "license": "MIT",
     "tags": ("attention", "mixes channels", "affine", "takes heads"),
     "paper": {"d_model": 128, "num_heads": 8},
+    "features": "head: b c f",
 }
 SEARCH_SPACE = {
     "d_model": (32, 64, 128),

@@ -19,6 +19,7 @@ ARCHITECTURE = {
     "license": "MIT",
     "tags": ("attention", "mixes channels", "affine", "takes heads"),
     "paper": {"d_model": 512, "ff_dim": 2048},
+    "features": "head: b c f",
 }
 SEARCH_SPACE = {
     "d_model": (32, 64, 128),

@@ -24,6 +24,7 @@ ARCHITECTURE = {
     "license": "MIT",
     "tags": ("convolution", "mixes channels", "affine", "takes heads"),
     "paper": {"num_kernels": 6},
+    "features": "head: b t f",
 }
 SEARCH_SPACE = {"d_model": (8, 16, 32), "num_periods": (2, 3, 5), "dropout": (0.0, 0.1)}
 

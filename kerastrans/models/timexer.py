@@ -30,6 +30,7 @@ ARCHITECTURE = {
         "static covariates",
         "takes heads",
     ),
+    "features": "head: b c f",
 }
 SEARCH_SPACE = {
     "d_model": (64, 128, 256),

@@ -20,6 +20,7 @@ ARCHITECTURE = {
     "tags": ("attention", "mixes channels", "affine", "takes heads"),
     "inputs": ("history", "position"),
     "paper": {"hidden_dim": 512},
+    "features": "head: b c f",
 }
 SEARCH_SPACE = {
     "cycle_length": (7, 24, 168),

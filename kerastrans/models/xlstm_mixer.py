@@ -22,6 +22,7 @@ ARCHITECTURE = {
     "license": "MIT",
     "tags": ("recurrent", "mixes channels", "affine", "takes heads"),
     "paper": {"d_model": 256, "num_heads": 8},
+    "features": "head: b c f",
 }
 SEARCH_SPACE = {
     "d_model": (32, 64, 128),

@@ -22,6 +22,7 @@ ARCHITECTURE = {
     "summary": "season by convolutions over patches, trend by linear maps",
     "license": "Apache-2.0",
     "tags": ("convolution", "channel independent", "affine", "takes heads"),
+    "features": "head: bc f",
 }
 SEARCH_SPACE = {"patch_length": (8, 16, 24), "stride": (4, 8), "smoothing": (0.1, 0.3, 0.5)}
 SLOPE_SMOOTHING = 0.3  # weight of the newest slope in double smoothing
