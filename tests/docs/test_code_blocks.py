@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import keras
 import matplotlib
 import pytest
 
@@ -22,6 +23,7 @@ SHORT = {"docs/guide/choose-a-model.md": {r'load\("nyc_departures"\)': r"\g<0>.t
 ELSEWHERE = {"docs/pretrained.md"}  # needs a checkpoint: forecasting/presets/test_pretrained.py
 LONG = {"docs/guide/train-your-own-transformer.md"}  # by `make contract`
 FIRST = {"README.md", "docs/index.md"}  # on each back end
+BACKENDS = {"docs/guide/pytorch.md": "torch", "docs/guide/jax.md": "jax"}  # others: TensorFlow
 QUICK = {"docs/architectures/index.md", "docs/how/heads.md", "docs/how/windows.md"}
 
 
@@ -38,7 +40,12 @@ def pages():
 def marked(page):
     marks = [] if page in QUICK else [pytest.mark.slow]
     marks += [pytest.mark.exhaustive] if page in LONG else []
-    return pytest.param(page, marks=[*marks, *([] if page in FIRST else [pytest.mark.tensorflow])])
+    if backend := BACKENDS.get(page):
+        is_other = keras.backend.backend() != backend
+        marks += [pytest.mark.skipif(is_other, reason=f"the page is for {backend}")]
+    elif page not in FIRST:
+        marks += [pytest.mark.tensorflow]
+    return pytest.param(page, marks=marks)
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
