@@ -68,7 +68,7 @@ test-jax: $(INSTALLED)
 	KERAS_BACKEND=jax $(PYTEST) -m "not slow" tests/forecasting/training/test_checkpoint.py \
 		tests/contract/test_models.py tests/tools/test_zero2.py \
 		tests/models/pretrained/test_parity.py
-	KERAS_BACKEND=jax $(PYTEST) tests/docs/test_code_blocks.py -k README
+	KERAS_BACKEND=jax $(PYTEST) tests/docs/test_code_blocks.py -k "README or guide/jax"
 
 # The same on PyTorch, which is heavy and comes on request: make test-torch TORCH=torch==2.13.0
 test-torch: $(INSTALLED)
@@ -78,6 +78,8 @@ test-torch: $(INSTALLED)
 	KERAS_BACKEND=torch $(PYTEST) -m "not slow" tests/utils/test_recording.py \
 		tests/models/pretrained/test_parity.py tests/models/pretrained/zero \
 		tests/forecasting/training/test_fallback.py
+	KERAS_BACKEND=torch $(PYTEST) -m "not exhaustive" tests/export/test_pt2.py tests/contract/test_torch_loops.py
+	KERAS_BACKEND=torch $(PYTEST) tests/docs/test_code_blocks.py -k pytorch
 	KERAS_BACKEND=torch $(PYTEST) tests/models/test_parity.py
 
 # Every published model beside its reference's numbers, on JAX and PyTorch; `test-all` has TensorFlow.

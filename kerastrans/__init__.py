@@ -19,7 +19,7 @@ _HOMES = {
     "evaluation.scores.path_scores": (),
     "evaluation.plotting": (),
     "evaluation.report": (),
-    "export": ("export_litert", "export_onnx", "export_savedmodel"),
+    "export": ("export_litert", "export_onnx", "export_pt2", "export_savedmodel"),
     "forecasting.conformal": (),
     "forecasting.forecaster": ("Forecaster", "Training"),
     "forecasting.partitions": (),

@@ -18,7 +18,7 @@ from kerastrans.evaluation.scores import path_scores as path_scores
 from kerastrans.evaluation import plotting as plotting
 from kerastrans.evaluation import report as report
 from kerastrans import export as export
-from kerastrans.export import export_litert as export_litert, export_onnx as export_onnx, export_savedmodel as export_savedmodel
+from kerastrans.export import export_litert as export_litert, export_onnx as export_onnx, export_pt2 as export_pt2, export_savedmodel as export_savedmodel
 from kerastrans.forecasting import conformal as conformal
 from kerastrans.forecasting import forecaster as forecaster
 from kerastrans.forecasting.forecaster import Forecaster as Forecaster, Training as Training

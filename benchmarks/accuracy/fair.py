@@ -23,7 +23,7 @@ from benchmarks.accuracy.long_horizon import (
 )
 from benchmarks.common import RESULTS, append_row, backend_name, names, read_rows
 from kerastrans import datasets, zoo
-from kerastrans.models.parts.adaptation import adapt_layers
+from kerastrans.layers.frequency.correlation_basis import adapt_layers
 
 CONTEXT = 96
 SETTINGS = {"batch_size": 64, "epochs": 10, "patience": 3, "schedule": "cosine"}

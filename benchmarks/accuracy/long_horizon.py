@@ -18,8 +18,8 @@ import numpy as np
 from benchmarks.common import RESULTS, append_row, backend_name, keys_of, names
 from kerastrans import datasets, zoo
 from kerastrans.data import StandardScaler, chronological_split, window_dataset
+from kerastrans.layers.frequency.correlation_basis import adapt_layers
 from kerastrans.models.architecture import HORIZONS, HORIZONS_OF
-from kerastrans.models.parts.adaptation import adapt_layers
 
 DATASETS = ("etth1", "etth2", "exchange_rate", "illness")
 KEY = ("model", "dataset", "horizon", "context_length", "seed")

@@ -32,7 +32,7 @@ def add_commands(add):
     export = add("export", run_export, "export a trained forecaster for other runtimes")
     export.add_argument("trained", help=TEXT)
     export.add_argument(
-        "output", type=Path, help="file to write (.onnx or .tflite), or folder of a SavedModel"
+        "output", type=Path, help="file to write (.onnx, .tflite or .pt2), or folder of a SavedModel"
     )
     serve = add("serve", run_serve, "serve a trained forecaster over HTTP (extra: serve)")
     serve.add_argument("trained", help=TEXT)
@@ -45,12 +45,13 @@ def add_commands(add):
 
 
 def run_export(options):
-    """Load the forecaster and export it, on TensorFlow if it is installed."""
+    """Load the forecaster and export it, on the backend that writes the format if installed."""
     trained, output = options.trained, options.output
     weights, clock = given(options, PUBLISHED), given(options, FREQ)
     check_can_create(output)
-    if find_spec("tensorflow"):
-        start_keras("tensorflow")  # which writes every format, whatever backend trained the model
+    writer = "torch" if output.suffix == ".pt2" else "tensorflow"
+    if find_spec(writer):  # both are packages, too
+        start_keras(writer)  # whatever backend trained the model
     load(trained, weights, **clock).export(output)
     print(f"written: {output}")
 

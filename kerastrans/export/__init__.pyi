@@ -1,7 +1,7 @@
 """Written by tools/checks/stubs.py from kerastrans/export/__init__.py."""
 
 from kerastrans.export import files as files
-from kerastrans.export.files import export as export
+from kerastrans.export.files import export as export, export_pt2 as export_pt2
 from kerastrans.export import litert as litert
 from kerastrans.export.litert import export_litert as export_litert
 from kerastrans.export import onnx as onnx

@@ -275,9 +275,10 @@ def check_backend(backends):
     """Raise RuntimeError unless Keras runs on one of these backends."""
     if keras.backend.backend() not in backends:
         raise RuntimeError(
-            f"models are exported by the TensorFlow backend, Keras runs on "
+            f"this format is written by the backend {' or '.join(backends)}, Keras runs on "
             f"{keras.backend.backend()}: save the model as .keras, or the forecaster to a folder, "
-            "and export it in a process with KERAS_BACKEND=tensorflow."
+            f"and export it in a process with KERAS_BACKEND={backends[0]}. PyTorch writes .pt2 and "
+            ".tflite, TensorFlow all other formats."
         )
 
 

@@ -2,7 +2,6 @@
 
 from dataclasses import asdict
 
-import keras
 import numpy as np
 from keras import ops
 
@@ -83,7 +82,8 @@ def _by_constants(scaler, takes_missing):
     """As `WindowScaling`, by one centre and scale for all windows."""
 
     def scale_windows(history):
-        center, scale = scaler.statistics(history, keras.ops)
+        statistics = scaler.statistics(history, ops)
+        center, scale = (ops.convert_to_tensor(x, history.dtype) for x in statistics)
         x = (history - center) / scale
         if not takes_missing:
             x = ops.where(ops.isnan(x), ops.zeros_like(x), x)

@@ -888,15 +888,15 @@ class Forecaster:
         The file has inputs for everything that the forecaster reads: "history" of any length, of
         which the last steps are read, with NaN for a missing value; "last_time", int64 seconds
         since 1970 of the last step, if it has calendar features; covariates as numbers and, in
-        `future_categories` and the like, as texts (codes in LiteRT); the "unique_id" or the
-        "group" of intervals that were calibrated by it. `metadata` in the file describes them.
+        `future_categories` and the like, as texts (codes in LiteRT and .pt2); the "unique_id" or
+        the "group" of intervals that were calibrated by it. `metadata` in the file describes them.
         Encodings, calendar, conformal intervals and bounds are inside. The file does not see the
         series of a window: if most values of a context are equal, `predict` knows how much the
         series changes otherwise, the file does not.
 
         Args:
-            path: Path to write, which must not exist: a name that ends in .onnx or .tflite, or the
-                name of a folder for a SavedModel.
+            path: Path to write, which must not exist: a name that ends in .onnx, .tflite or .pt2,
+                or the name of a folder for a SavedModel.
             **kwargs: Arguments of the format, such as `quantize` for .tflite.
 
         Raises:

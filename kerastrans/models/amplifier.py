@@ -18,6 +18,7 @@ ARCHITECTURE = {
     "summary": "weak frequencies amplified by the flipped spectrum",
     "tags": ("mlp", "mixes channels", "affine", "takes heads"),
     "paper": {"hidden_dim": 512},
+    "features": "season|trend: b f c",
 }
 
 

@@ -10,8 +10,9 @@ import tomllib
 from dataclasses import dataclass, field
 from importlib.resources import files
 
+from kerastrans.models.parts.contract import OPTIONS
+
 EQUIVARIANCES = ("shift", "scale", "affine")
-OPTIONS = ("head", "covariates")  # arguments of builders that are not hyperparameters
 HORIZONS = (96, 192, 336, 720)  # of papers on long horizons, in steps
 HORIZONS_OF = {"illness": (24, 36, 48, 60)}  # of data sets that have others
 # By docs/comparison.md and docs/guide/choose-a-model.md; all others are "for comparison".
@@ -78,6 +79,10 @@ class Architecture:
         head: Name of the head that a `Forecaster` trains by default, if the builder takes heads.
         inputs: Names of the model's inputs: "history" `(batch, context_length, num_channels)`,
             and "position" `(batch,)`, the number of the window's first step in the series.
+        features: Names and axes of the tensors that `build(name, ..., include_top=False)` returns,
+            "" if the architecture has no features. "head: b c f" is what the layer "head" reads:
+            batch, channels, and the features of all tokens; "t" is an axis of tokens, "bc" the
+            channels in the batch. A pattern, as in `re`, names several layers.
         paper: Dict of hyperparameter -> value in the paper, for hyperparameters whose default is
             smaller so that the model trains on a laptop. `build(name, ..., **info(name).paper)`
             has the size of the paper. The dict is empty if no default is smaller, as for N-HiTS, or
@@ -95,6 +100,8 @@ class Architecture:
         ('start with', 'https://arxiv.org/abs/2201.12886')
         >>> nhits.defaults["pool_sizes"]
         (2, 2, 1)
+        >>> zoo.info("patchtst").feature_shape(96, 24, 7)
+        (7, 12, 16)
     """
 
     name: str
@@ -108,6 +115,7 @@ class Architecture:
     code_url: str = ""
     head: str = "quantiles"
     inputs: tuple = ("history",)
+    features: str = ""
     paper: dict = field(default_factory=dict, repr=False, compare=False)
     variants: dict = field(default_factory=dict, repr=False, compare=False)
     parameters: dict = field(default_factory=dict, repr=False, compare=False)
@@ -203,6 +211,35 @@ class Architecture:
         """Return the number of weights of the model at this size."""
         model = self.builder(context_length, prediction_length, num_channels, **hyperparameters)
         return model.count_params()
+
+    def feature_shape(self, context_length, prediction_length, num_channels, **hyperparameters):
+        """Return the numbers of channels, tokens of each channel, and features of each token.
+
+        The number of channels is 1 if each token holds all channels.
+
+        Raises:
+            ValueError: If the architecture has no features.
+        """
+        from kerastrans.models.parts.features import check_top, feature_grid
+
+        check_top(self.name, self.features, False, None, None)
+        model = self.builder(context_length, prediction_length, num_channels, **hyperparameters)
+        return feature_grid(model, self.features).shape[1:]
+
+    def remove_top(self, model, pooling=None):
+        """Return a model of the features of a given model, which has the same layers and weights.
+
+        Args:
+            model: Model of this architecture, as `kerastrans.zoo.build` returns it, trained or not.
+            pooling: None, "avg", "max" or "last", see `kerastrans.zoo.build`.
+
+        Raises:
+            ValueError: If the architecture or the model has no features.
+        """
+        from kerastrans.models.parts.features import check_top, remove_top
+
+        check_top(self.name, self.features, False, pooling, None)
+        return remove_top(model, self.features, pooling)
 
 
 def read_architecture(name):

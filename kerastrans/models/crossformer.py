@@ -24,6 +24,7 @@ ARCHITECTURE = {
     "license": "MIT",
     "tags": ("attention", "mixes channels", "takes heads"),
     "paper": {"d_model": 256, "ff_dim": 512},
+    "features": ".+_head: b c t f",
 }
 
 

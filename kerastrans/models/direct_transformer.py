@@ -20,6 +20,7 @@ ARCHITECTURE = {
     "license": "MIT",
     "tags": ("attention", "mixes channels", "takes heads"),
     "paper": {"d_model": 512, "num_heads": 8, "ff_dim": 2048},
+    "features": "head: b t f",
 }
 
 

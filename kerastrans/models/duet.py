@@ -29,6 +29,7 @@ ARCHITECTURE = {
     "license": "MIT",
     "tags": ("attention", "mixes channels", "takes heads"),
     "paper": {"d_model": 512, "ff_dim": 1024},
+    "features": "head: b c f",
 }
 
 

@@ -19,6 +19,7 @@ ARCHITECTURE = {
     "license": "Apache-2.0",
     "tags": ("mlp", "mixes channels", "takes heads"),
     "paper": {"embedding_dim": 128, "hidden_dim": 256},
+    "features": "head: b c f",
 }
 THRESHOLD = 0.01  # value below which a part of a frequency becomes 0
 # Deviation of the weights at the width of the paper. A smaller width has a greater one, so that the

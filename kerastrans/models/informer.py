@@ -30,6 +30,7 @@ ARCHITECTURE = {
     "license": "Apache-2.0",
     "tags": ("attention", "mixes channels", "takes heads"),
     "paper": {"d_model": 512, "num_heads": 8, "ff_dim": 2048},
+    "features": "head: b t f",
 }
 
 

@@ -19,6 +19,7 @@ ARCHITECTURE = {
     "summary": "Transformer over channels",
     "license": "MIT",
     "tags": ("attention", "mixes channels", "affine", "takes heads"),
+    "features": "head: b c f",
 }
 
 

@@ -15,6 +15,7 @@ from kerastrans.utils.precision import full_precision
 ARCHITECTURE = {
     "summary": "encoder-decoder, attention",
     "tags": ("recurrent", "attention", "mixes channels", "takes heads"),
+    "features": "head: b t f",
 }
 
 

@@ -24,6 +24,7 @@ ARCHITECTURE = {
     "summary": "selective state space over time",
     "license": "MIT",
     "tags": ("recurrent", "mixes channels", "affine", "takes heads"),
+    "features": "head: b t f",
 }
 
 

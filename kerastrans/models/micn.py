@@ -22,6 +22,7 @@ ARCHITECTURE = {
     "license": "MIT",
     "tags": ("convolution", "mixes channels", "takes heads"),
     "paper": {"d_model": 512},
+    "features": "head: b t f",
 }
 
 

@@ -4,6 +4,8 @@ Paper: https://openreview.net/forum?id=vpJMJerXHU
 Code: https://github.com/luodhhh/ModernTCN/tree/56a9a2c
 """
 
+import functools
+
 from keras import layers, ops
 
 from kerastrans.layers import BatchNormalization, Dropout, Patching
@@ -19,6 +21,7 @@ ARCHITECTURE = {
     "license": "MIT",
     "tags": ("convolution", "mixes channels", "affine", "takes heads"),
     "paper": {"widths": (64,)},
+    "features": ".*head: b c f",
 }
 
 
@@ -122,7 +125,7 @@ def build_moderntcn_model(
         y = ops.transpose(feed_forward(ops.transpose(y, (0, 1, 3, 2))), (0, 1, 3, 2))
         return layers.Add()([x, y])
 
-    def forecast(x):
+    def forecast(x, prefix=""):
         """Map a window to raw values `(batch, prediction_length * head.size, channels)`."""
         x = ops.concatenate([x, ops.repeat(x[:, -1:], patch_length - stride, axis=1)], axis=1)
         x = Patching(patch_length, stride)(x)  # (batch, channels, patches, patch_length)
@@ -137,7 +140,8 @@ def build_moderntcn_model(
         x = ops.transpose(x, (0, 2, 1, 3))  # (batch, channels, patches, features)
         # (batch, channels, patches * features)
         x = ops.reshape(x, (-1, num_channels, x.shape[2] * x.shape[3]))
-        return ops.transpose(dense(prediction_length * head.size, dtype=dtype)(x), (0, 2, 1))
+        predict = dense(prediction_length * head.size, dtype=dtype, name=f"{prefix}head")
+        return ops.transpose(predict(x), (0, 2, 1))
 
     window = open_window(
         context_length,
@@ -153,8 +157,7 @@ def build_moderntcn_model(
     else:
         x = forecast_parts(
             window,
-            forecast,
-            forecast,
+            *(functools.partial(forecast, prefix=x) for x in ("season_", "trend_")),
             moving_average=moving_average,
             affine=affine and center is not None,
         )

@@ -23,6 +23,7 @@ ARCHITECTURE = {
     "license": "MIT",
     "tags": ("attention", "mixes channels", "affine", "takes heads"),
     "paper": {"d_model": 256, "ff_dim": 512, "num_heads": 8},
+    "features": "head: b c f",
 }
 MAX_WAVELENGTH = 1e8  # of the positions; the published table doubles the exponent of 10,000
 
@@ -152,7 +153,8 @@ def build_multipatchformer_model(
     ends = [i * prediction_length // num_pieces for i in range(num_pieces + 1)]
     for i, (start, end) in enumerate(itertools.pairwise(ends)):
         if end > start:  # each piece reads the token and all pieces before
-            piece = dense((end - start) * head.size, dtype=full_precision(), name=f"head_{i}")(x)
+            options = {"dtype": full_precision(), "name": f"head_{i}" if start else "head"}
+            piece = dense((end - start) * head.size, **options)(x)
             x = concatenate([x, piece])
     x = ops.transpose(x[..., d_model:], (0, 2, 1))  # (batch, time * size, channels)
     return window.model(x, head, prediction_length, name)

@@ -24,6 +24,7 @@ ARCHITECTURE = {
     "license": "MIT",
     "tags": ("attention", "mixes channels", "takes heads"),
     "paper": {"d_model": 512, "ff_dim": 2048, "num_heads": 8},
+    "features": "head: b t f",
 }
 MAX_LOG_FACTOR = 80.0  # the exponential of more overflows in float32
 

@@ -20,6 +20,7 @@ ARCHITECTURE = {
     "summary": "linear maps between decorrelated steps",
     "tags": ("mlp", "mixes channels", "affine", "takes heads"),
     "paper": {"embedding_dim": 16, "d_model": 512, "ff_dim": 512},
+    "features": "head: b c f",
 }
 
 

@@ -28,6 +28,7 @@ ARCHITECTURE = {
     "license": "Apache-2.0",
     "tags": ("attention", "channel independent", "affine", "takes heads"),
     "paper": {"d_model": 128, "num_heads": 16, "ff_dim": 256},
+    "features": ".*head: b f c",
 }
 
 

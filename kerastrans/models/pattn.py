@@ -19,6 +19,7 @@ ARCHITECTURE = {
     "license": "MIT",
     "tags": ("attention", "channel independent", "affine", "takes heads"),
     "paper": {"d_model": 768, "ff_dim": 2048},
+    "features": "head: b c f",
 }
 
 

@@ -18,12 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 from kerastrans.models.architecture import (
     COMPARISON,
-    OPTIONS,
     TIERS,
     Architecture,
     read_architecture,
 )
-from kerastrans.models.parts.contract import check_contract
+from kerastrans.models.parts.contract import OPTIONS, check_contract
 from kerastrans.utils.types import CovariateSizes, HeadOrName, ModelOrName
 from kerastrans.utils.validation import check_choice, check_positive_integers, suggest
 
@@ -147,6 +146,8 @@ def build(
     head: HeadOrName | None = None,
     covariates: CovariateSizes | None = None,
     size: str | None = None,
+    include_top: bool = True,
+    pooling: str | None = None,
     **hyperparameters: Any,
 ) -> "keras.Model":
     """Build an architecture by its name, or by a custom builder.
@@ -166,18 +167,28 @@ def build(
             default), "paper", or that of the authors' script for a data set and a number of steps,
             such as "etth1_96". Hyperparameters that are given replace its values. A custom builder
             gets it as a hyperparameter.
+        include_top: bool, whether the model ends in a forecast; otherwise it ends in features,
+            what the last layer before the forecast reads.
+        pooling: How features are pooled over the tokens of each channel if `include_top` is False:
+            None for no pooling, "avg" for their mean, "max" for their maximum, "last" for the last
+            token.
         **hyperparameters: Hyperparameters of the builder, see `info(name).defaults`.
 
     Returns:
         A functional Keras model that maps `(batch, context_length, num_channels)` to
         `(batch, prediction_length, num_channels)`, with a last axis for the parameters of a head.
         If `info(name).inputs` has more than "history", or with covariates, its input is a dict.
+        With `include_top=False` its output is `(batch, channels * tokens, features)`, channels
+        outermost, or `(batch, channels * features)` with a pooling, see
+        `Architecture.feature_shape`.
         Save it as `.keras`: Keras writes its `.h5` file, but cannot load it.
 
     Raises:
         ValueError: If the name, the size or a hyperparameter is unknown.
         ValueError: If the builder refuses a value, such as a size below 1 or too large.
         ValueError: If a head is given and the builder does not take one.
+        ValueError: If `include_top` is False and the architecture has no features, the builder is a
+            custom one, or a head is given; or `pooling` is given and `include_top` is True.
         ValueError: If the model of a custom builder does not keep the contract.
 
     Example:
@@ -186,11 +197,17 @@ def build(
         (None, 12, 3)
         >>> build("softs", 96, 96, 7, size="etth1_96").count_params()
         510816
+        >>> build("patchtst", 96, 24, 7, include_top=False, pooling="avg").output_shape
+        (None, 112)
     """
     # Imported here because they load Keras, which listing architectures does not need.
     from kerastrans import heads
     from kerastrans.models.parts import regression as covariate_models
+    from kerastrans.models.parts.features import check_top
 
+    check_top(
+        _title(name), "" if callable(name) else info(name).features, include_top, pooling, head
+    )
     if size is not None:
         check_size(name, size)
         sized = {"size": size} if callable(name) else info(name).sizes[size]
@@ -207,11 +224,17 @@ def build(
     if native:
         hyperparameters["covariates"] = covariates
     builder = name if callable(name) else info(name).builder
+    if not include_top:
+        if covariates and not native:
+            raise ValueError(f"{_title(name)} has no features of covariates: leave them out.")
+        hyperparameters |= {"include_top": False, "pooling": pooling}
     model = builder(context_length, prediction_length, num_channels, **hyperparameters)
     if callable(name):
         kinds = covariates if native else ()
         check_contract(model, context_length, prediction_length, num_channels, covariates=kinds)
-    return covariate_models.regress(model, covariates) if covariates and not native else model
+    if not covariates or native:
+        return model
+    return covariate_models.regress(model, covariates)
 
 
 def check_hyperparameters(name, hyperparameters):

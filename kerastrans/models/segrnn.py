@@ -18,6 +18,7 @@ ARCHITECTURE = {
     "summary": "GRU over segments",
     "license": "Apache-2.0",
     "tags": ("recurrent", "channel independent", "shift", "takes heads"),
+    "features": "head: b c t f",
 }
 
 

@@ -22,6 +22,7 @@ from kerastrans.utils.validation import check_choice, check_dropout, check_non_n
 ARCHITECTURE = {
     "summary": "learnt wavelets, attention by areas",
     "tags": ("attention", "mixes channels", "affine", "takes heads"),
+    "features": "head: b c f",
 }
 
 

@@ -22,6 +22,7 @@ ARCHITECTURE = {
     "license": "MIT",
     "tags": ("mlp", "mixes channels", "affine", "takes heads"),
     "paper": {"d_model": 256, "core_dim": 256, "ff_dim": 512},
+    "features": "head: b c f",
 }
 
 

@@ -17,6 +17,7 @@ ARCHITECTURE = {
     "summary": "dilated causal convolutions",
     "license": "MIT",
     "tags": ("convolution", "mixes channels", "takes heads"),
+    "features": "head: b f",
 }
 
 

@@ -35,6 +35,7 @@ ARCHITECTURE = {
         "takes heads",
     ),
     "paper": {"d_model": 160},
+    "features": "head: b t f",
 }
 
 

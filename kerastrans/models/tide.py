@@ -18,6 +18,7 @@ ARCHITECTURE = {
     "summary": "dense encoder and decoder",
     "license": "MIT",
     "tags": ("mlp", "channel independent", "affine", "takes heads"),
+    "features": "head: b c t f",
 }
 
 
@@ -87,9 +88,9 @@ def build_tide_model(
     library = variant == "time_series_library"
     epsilon = 1e-5 if library else 1e-3
 
-    def block(units, hidden=hidden_dim, normalize=True, **options):
+    def block(units, hidden=hidden_dim, normalize=True, name=None, **options):
         """Return a residual block as a function; all its calls have the same weights."""
-        expand = layers.Dense(hidden, activation="relu")
+        expand = layers.Dense(hidden, activation="relu", name=name)
         contract, bypass = (layers.Dense(units, **options) for _ in range(2))
         drop, add = Dropout(dropout, **options), layers.Add(**options)
         norm = layers.LayerNormalization(epsilon=epsilon, **options) if normalize else None
@@ -141,7 +142,7 @@ def build_tide_model(
     # single value is constant.
     exact = {"dtype": full_precision()}
     size = head.size
-    decode = block(size, temporal_hidden_dim, last_layer_norm, **exact)
+    decode = block(size, temporal_hidden_dim, last_layer_norm, "head", **exact)
     y = decode(concatenate([*ahead, x]))
     # (batch, channels, time * size)
     y = ops.reshape(y, (-1, num_channels, prediction_length * size))

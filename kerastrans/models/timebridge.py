@@ -27,6 +27,7 @@ ARCHITECTURE = {
     "license": "MIT",
     "tags": ("attention", "mixes channels", "affine", "takes heads"),
     "paper": {"d_model": 128, "num_heads": 8},
+    "features": "head: b c f",
 }
 NUM_CALENDAR_CHANNELS = 4  # of the published code, zeros if it is given no calendar
 

@@ -20,6 +20,7 @@ ARCHITECTURE = {
     "license": "MIT",
     "tags": ("attention", "mixes channels", "affine", "takes heads"),
     "paper": {"d_model": 512, "ff_dim": 2048},
+    "features": "head: b c f",
 }
 
 

@@ -23,6 +23,7 @@ ARCHITECTURE = {
     "summary": "Chebyshev polynomials per band of frequencies",
     "license": "Apache-2.0",
     "tags": ("mlp", "channel independent", "affine", "takes heads"),
+    "features": "head: bc t f",
 }
 
 

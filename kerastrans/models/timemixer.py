@@ -23,6 +23,7 @@ ARCHITECTURE = {
     "summary": "mixed resolutions",
     "license": "Apache-2.0",
     "tags": ("mlp", "channel independent", "affine", "takes heads"),
+    "features": "head: bc t f",
 }
 
 
@@ -36,7 +37,7 @@ def build_timemixer_model(
     ff_dim=32,
     num_blocks=2,
     num_scales=4,
-    pooling="average",
+    scale_pooling="average",
     moving_average=25,
     mix_channels=False,
     dropout=0.1,
@@ -56,7 +57,7 @@ def build_timemixer_model(
         ff_dim: int, hidden width between blocks.
         num_blocks: int, number of blocks that mix the past.
         num_scales: int, number of resolutions, including the given one.
-        pooling: "average" or "max", the value of two steps at the next resolution.
+        scale_pooling: "average" or "max", the value of two steps at the next resolution.
         moving_average: int, number of steps in the moving average that estimates the trend.
         mix_channels: bool, whether a step of all channels is embedded together, as in the authors'
             scripts for many channels: the seasons pass the blocks, and the trend of each channel
@@ -75,7 +76,7 @@ def build_timemixer_model(
     Raises:
         ValueError: If a size is below 1, or too large.
         ValueError: If the context is too short for the coarsest resolution.
-        ValueError: If `pooling` is unknown.
+        ValueError: If `scale_pooling` is unknown.
         ValueError: If `dropout` is outside [0, 1).
         ValueError: If `head` is unknown.
 
@@ -87,7 +88,7 @@ def build_timemixer_model(
     Source: Wang et al. (2024), figure 2 and equations 2-6, with independent channels.
     """
     check_scales(num_scales, context_length)
-    check_choice("pooling", pooling, tuple(POOLS))
+    check_choice("scale_pooling", scale_pooling, tuple(POOLS))
 
     def map_time(x, length):
         """Apply two dense layers over time, both of width `length`."""
@@ -117,7 +118,7 @@ def build_timemixer_model(
         context_length, num_channels, head, **STANDARDIZED, affine=True, standardize=standardize
     )
     embed = ValueEmbedding(d_model)
-    scales, trends = pool_window(window, num_scales, standardize, pooling), []
+    scales, trends = pool_window(window, num_scales, standardize, scale_pooling), []
     if mix_channels:
         pairs = [SeriesDecomposition(moving_average, dtype=dtype)(x) for x in scales]
         scales, trends = zip(*pairs, strict=True)
@@ -127,7 +128,8 @@ def build_timemixer_model(
     scales = [Dropout(dropout)(embed(x)) for x in scales]
     for _ in range(num_blocks):
         scales = mix_past(scales)
-    predict = dense(head.size * (num_channels if mix_channels else 1), dtype=dtype)
+    units, last = (num_channels, None) if mix_channels else (1, "head")
+    predict = dense(head.size * units, dtype=dtype, name=last)
     futures = [predict(time_dense(x, prediction_length)) for x in scales]
     x, trend = add(futures, dtype=dtype), None
     if mix_channels:

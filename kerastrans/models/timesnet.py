@@ -24,6 +24,7 @@ ARCHITECTURE = {
     "license": "MIT",
     "tags": ("convolution", "mixes channels", "affine", "takes heads"),
     "paper": {"num_kernels": 6},
+    "features": "head: b t f",
 }
 
 

@@ -36,6 +36,7 @@ ARCHITECTURE = {
         "static covariates",
         "takes heads",
     ),
+    "features": "head: b c f",
 }
 
 

@@ -20,6 +20,7 @@ ARCHITECTURE = {
     "tags": ("attention", "mixes channels", "affine", "takes heads"),
     "inputs": ("history", "position"),
     "paper": {"hidden_dim": 512},
+    "features": "head: b c f",
 }
 NUM_HEADS = 4  # of the published code; if they do not divide the context, their width is rounded up
 

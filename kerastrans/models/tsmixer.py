@@ -25,6 +25,7 @@ ARCHITECTURE = {
         "static covariates",
         "takes heads",
     ),
+    "features": "head: b f c",
 }
 
 
@@ -121,5 +122,5 @@ def build_tsmixer_model(
     if extra:
         x = layers.Dense(num_channels * head.size, **exact)(x)
     else:
-        x = map_time(x, prediction_length * head.size, **exact)
+        x = map_time(x, prediction_length * head.size, **exact, name="head")
     return window.model(x, head, prediction_length, name, extra=extra)

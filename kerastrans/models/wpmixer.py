@@ -24,6 +24,7 @@ ARCHITECTURE = {
     "license": "MIT",
     "tags": ("mlp", "channel independent", "affine", "takes heads"),
     "paper": {"d_model": 256},
+    "features": ".+_head: b c f",
 }
 
 
@@ -106,7 +107,7 @@ def build_wpmixer_model(
         y = Dropout(dropout)(apply_network(x, feature_expansion))
         return layers.Add()([x, y])
 
-    def forecast_level(x, units):
+    def forecast_level(x, units, level):
         """Forecast coefficients: `(batch, channels, past)` -> `(batch, channels, size, units)`."""
         x = ops.transpose(x, (0, 2, 1))
         # (batch, channels, patches, patch_length)
@@ -115,15 +116,15 @@ def build_wpmixer_model(
         x = normalise(layers.Add()([x, mix(x)]))
         # (batch, channels, patches * d_model)
         x = ops.reshape(x, (-1, num_channels, x.shape[2] * d_model))
-        x = dense(head.size * units, dtype=dtype)(x)
+        x = dense(head.size * units, dtype=dtype, name=f"level_{level}_head")(x)
         return ops.reshape(x, (-1, num_channels, head.size, units))
 
     window = open_window(context_length, num_channels, head, **STANDARDIZED)
     x = ops.transpose(window.values, (0, 2, 1))  # (batch, channels, context_length)
     approximation, details = decompose(x, wavelet, num_levels)
     counts = coefficient_lengths(prediction_length, wavelet, num_levels)
-    approximation = forecast_level(approximation, counts[-1])
-    details = [forecast_level(x, count) for x, count in zip(details, counts, strict=True)]
+    approximation = forecast_level(approximation, counts[-1], num_levels)
+    details = [forecast_level(x, counts[i], i) for i, x in enumerate(details)]
     x = reconstruct(approximation, details, wavelet)
     x = ops.transpose(x[..., -prediction_length:], (0, 3, 1, 2))  # (batch, time, channels, size)
     # (batch, time, channels * size)

@@ -23,6 +23,7 @@ ARCHITECTURE = {
     "license": "MIT",
     "tags": ("recurrent", "mixes channels", "affine", "takes heads"),
     "paper": {"d_model": 256, "num_heads": 8},
+    "features": "head: b c f",
 }
 SMALL = 0.4**0.5  # deviation of initial weights, in units of 1 / sqrt(d_model)
 FF_FACTOR, FF_MULTIPLE = 1.3, 64  # the default hidden width in units of `d_model`, rounded up

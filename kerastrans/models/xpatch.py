@@ -22,6 +22,7 @@ ARCHITECTURE = {
     "summary": "season by convolutions over patches, trend by linear maps",
     "license": "Apache-2.0",
     "tags": ("convolution", "channel independent", "affine", "takes heads"),
+    "features": "head: bc f",
 }
 SLOPE_SMOOTHING = 0.3  # weight of the newest slope in double smoothing
 

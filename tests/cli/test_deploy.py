@@ -24,13 +24,16 @@ def served(monkeypatch):
     return found
 
 
-def test_export_starts_tensorflow(monkeypatch, tmp_path):
-    pytest.importorskip("tensorflow")
+@pytest.mark.parametrize(
+    ("file", "backend"), [("a.onnx", "tensorflow"), ("a", "tensorflow"), ("a.pt2", "torch")]
+)
+def test_export_starts_the_backend_that_writes_the_format(monkeypatch, tmp_path, file, backend):
     started = []
+    monkeypatch.setattr(deploy, "find_spec", lambda package: package == backend)
     monkeypatch.setattr(deploy, "start_keras", started.append)
     monkeypatch.setattr(deploy, "load", lambda trained, weights: Exported())
-    assert cli.main(["export", PRESET, str(tmp_path / "a.onnx")]) == 0
-    assert started == ["tensorflow"]
+    assert cli.main(["export", PRESET, str(tmp_path / file)]) == 0
+    assert started == [backend]
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ import importlib.util
 import re
 from pathlib import Path
 
+import keras
 import matplotlib
 import pytest
 
@@ -24,6 +25,7 @@ ELSEWHERE = {"docs/pretrained.md"}  # needs a checkpoint: forecasting/presets/te
 LONG = {"docs/guide/train-your-own-transformer.md"}  # by `make contract`
 ENGINES = {"duckdb", "dask", "pyspark"}  # which the project does not install
 FIRST = {"README.md", "docs/index.md"}  # on each back end
+BACKENDS = {"docs/guide/pytorch.md": "torch", "docs/guide/jax.md": "jax"}  # others: TensorFlow
 QUICK = {"docs/architectures/index.md", "docs/how/heads.md", "docs/how/windows.md"}
 
 
@@ -40,7 +42,12 @@ def pages():
 def marked(page):
     marks = [] if page in QUICK else [pytest.mark.slow]
     marks += [pytest.mark.exhaustive] if page in LONG else []
-    return pytest.param(page, marks=[*marks, *([] if page in FIRST else [pytest.mark.tensorflow])])
+    if backend := BACKENDS.get(page):
+        is_other = keras.backend.backend() != backend
+        marks += [pytest.mark.skipif(is_other, reason=f"the page is for {backend}")]
+    elif page not in FIRST:
+        marks += [pytest.mark.tensorflow]
+    return pytest.param(page, marks=marks)
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

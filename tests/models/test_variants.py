@@ -251,7 +251,7 @@ MORE_OPTIONS = [
         {},
     ),
     ("nhits", {"hidden_dim": (16, 8)}, {}),
-    ("timemixer", {"pooling": "max"}, {}),
+    ("timemixer", {"scale_pooling": "max"}, {}),
     ("wpmixer", {"wavelet": "bior3.1"}, {}),
     ("xlstm_mixer", {"kernel_size": 2}, {}),
     ("timebridge", {"num_blocks": 0}, {}),

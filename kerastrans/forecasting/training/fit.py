@@ -39,7 +39,7 @@ from kerastrans.forecasting.training.loop import (
 from kerastrans.forecasting.training.spread import report_unmeasured_spread
 from kerastrans.forecasting.training.time_limit import TimeLimit, TimeLimitWarning
 from kerastrans.forecasting.training.windows import TrainingWindows
-from kerastrans.models.parts.adaptation import adapt_layers
+from kerastrans.layers.frequency.correlation_basis import adapt_layers
 from kerastrans.utils.distribution import distribute as distributed
 from kerastrans.utils.user_warnings import warn_user
 

@@ -4,6 +4,7 @@ import keras
 import numpy as np
 from keras import ops
 
+from kerastrans.utils.keras_internals import all_layers
 from kerastrans.utils.model_files import serializable
 
 CONSTANT = 1e-12  # variance of a position of the windows, in units of the series', that is zero
@@ -42,7 +43,7 @@ class CorrelationBasis(keras.layers.Layer):
     "Discrete cosine transform", for the cosines.
     """
 
-    adapts_to_training_rows = True  # see `kerastrans.models.parts.adaptation`
+    adapts_to_training_rows = True  # see `adapt_layers`
 
     def __init__(self, inverse=False, **kwargs):
         super().__init__(**kwargs)
@@ -163,3 +164,29 @@ def _sliding_sums(x, count):
     """Return the sum of `count` successive values, for each first one."""
     total = np.concatenate([[0.0], np.cumsum(x)])
     return total[count:] - total[:-count]
+
+
+def adapt_layers(model, read_series):
+    """Compute the weights of the layers that have `adapts_to_training_rows`.
+
+    A layer that was adapted before is not changed: the weights after it were trained with its own.
+    A model without such layers is not changed, and its training rows are not read.
+
+    Args:
+        model: Keras model.
+        read_series: Function without arguments that returns the training rows, an iterable of
+            arrays `(time, num_channels)`, one per series, NaN where missing. It is called once for
+            each layer.
+
+    Example:
+        >>> import numpy as np
+        >>> from kerastrans import zoo
+        >>> model = zoo.build("olinear", 8, 4, 2, d_model=8)
+        >>> rows = np.random.default_rng(0).normal(size=(99, 2)).cumsum(axis=0)
+        >>> adapt_layers(model, lambda: [rows])
+        >>> model.get_layer("context_basis").is_adapted
+        True
+    """
+    for layer in all_layers(model):
+        if getattr(layer, "adapts_to_training_rows", False) and not layer.is_adapted:
+            layer.adapt(read_series())

@@ -7,7 +7,8 @@ import keras
 import numpy as np
 
 from kerastrans import heads
-from kerastrans.models.architecture import OPTIONS
+from kerastrans.models.parts.contract import OPTIONS
+from kerastrans.models.parts.features import check_top, remove_top
 from kerastrans.utils.backend import is_out_of_memory
 from kerastrans.utils.validation import (
     check_choice,
@@ -39,7 +40,8 @@ def checked(build=None, *, may_be_zero=(), may_be_tuple=()):
       be at least 0, and `num_heads` must divide `d_model`.
     - A matrix of the two largest sizes must not have more numbers than int32 can index.
 
-    A model that does not fit into memory raises an error too. The builder receives `head` as a
+    The function also takes `include_top` and `pooling`, see `kerastrans.zoo.build`. A model that
+    does not fit into memory raises an error too. The builder receives `head` as a
     `kerastrans.heads.Head`, and a default name with a number if a model already has it, as Keras
     names layers: "tide", "tide_1".
 
@@ -70,7 +72,7 @@ def checked(build=None, *, may_be_zero=(), may_be_tuple=()):
     defaults = {name: parameter.default for name, parameter in signature.parameters.items()}
 
     @functools.wraps(build)
-    def checked_build(*args, **kwargs):
+    def checked_build(*args, include_top=True, pooling=None, **kwargs):
         bound = signature.bind(*args, **kwargs)
         is_named = "name" in bound.arguments or "name" not in defaults
         bound.apply_defaults()
@@ -78,12 +80,15 @@ def checked(build=None, *, may_be_zero=(), may_be_tuple=()):
             if isinstance(value, np.generic):  # a size that NumPy or pandas computed
                 bound.arguments[key] = value.item()
         check_arguments(bound.arguments, defaults, may_be_zero, may_be_tuple)
+        features = build.__globals__.get("ARCHITECTURE", {}).get("features", "")
+        check_top(defaults.get("name"), features, include_top, pooling, bound.arguments.get("head"))
         if "head" in bound.arguments:
             bound.arguments["head"] = heads.get(bound.arguments["head"])
         if not is_named:
             bound.arguments["name"] = unique_name(defaults["name"])
         try:
-            return build(*bound.args, **bound.kwargs)
+            model = build(*bound.args, **bound.kwargs)
+            return model if include_top else remove_top(model, features, pooling)
         except Exception as error:
             if not is_out_of_memory(error):
                 raise

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import keras
 
+OPTIONS = ("head", "covariates")  # arguments of builders that are not hyperparameters
+
 
 def check_contract(
     model: "keras.Model",

@@ -142,5 +142,6 @@ def decomposition_transformer(
         # The trends that the sublayers removed, mapped to the channels.
         project = ValueEmbedding(num_channels, kernel_initializer=FanInUniform(), dtype=dtype)
         trend = trend + project(first + second + third)
-    season = dense(num_channels * head.size, dtype=dtype)(normalise(x)[:, -prediction_length:])
+    season = dense(num_channels * head.size, dtype=dtype, name="head")
+    season = season(normalise(x)[:, -prediction_length:])
     return window.forecast(season, head, prediction_length, shift=trend[:, -prediction_length:])

@@ -7,7 +7,7 @@ import pytest
 from kerastrans import Forecaster, zoo
 from kerastrans.forecasting.training import fit
 from kerastrans.layers import CorrelationBasis
-from kerastrans.models.parts.adaptation import adapt_layers
+from kerastrans.layers.frequency.correlation_basis import adapt_layers
 from tests.conftest import assert_same_numbers, to_numpy
 from tests.helpers.frames import CONTEXT, HORIZON, series
 from tests.helpers.runtimes import RUNTIMES

@@ -56,4 +56,4 @@ def decomposition_transformer(official, settings, feed_forwards, last):
         yield from circular(official, f"value_embedding_{2 + i}", f"decoder.layers.{i}.projection")
     for i, part in enumerate(("encoder", "decoder")):
         yield from norm(official, f"layer_normalization_{i}", f"{part}.norm.layernorm")
-    yield from linear(official, f"dense_{last}", "decoder.projection")
+    yield from linear(official, "head", "decoder.projection")

@@ -38,24 +38,24 @@ def grouped(official, ours, theirs, groups):
 def weights(official, settings):
     numbers = {name: count() for name in ("normalization", "dense", "convolution", "map")}
     if settings["decomposition"]:
-        for i, theirs in enumerate(("model_res", "model_trend")):
+        for i, (theirs, part) in enumerate((("model_res", "season"), ("model_trend", "trend"))):
             ours = f"reversible_instance_normalization_{i}"
-            yield from network(official, settings, ours, theirs, numbers)
+            yield from network(official, settings, ours, theirs, numbers, f"{part}_head")
     else:
-        yield from network(official, settings, "window", "model", numbers)
+        yield from network(official, settings, "window", "model", numbers, "head")
 
 
-def network(official, settings, window, theirs, numbers):
+def network(official, settings, window, theirs, numbers, last):
     """One network; `numbers` count the layers that have no name."""
 
     def norm(name):
         number = next(numbers["normalization"])
         return batch_norm(official, f"batch_normalization_{number}", f"{theirs}.{name}")
 
-    def dense(kernel, name):
-        number = next(numbers["dense"])
-        yield f"dense_{number}/kernel", kernel
-        yield f"dense_{number}/bias", official.take(f"{theirs}.{name}.bias")
+    def dense(kernel, name, ours=None):
+        ours = ours or f"dense_{next(numbers['dense'])}"
+        yield f"{ours}/kernel", kernel
+        yield f"{ours}/bias", official.take(f"{theirs}.{name}.bias")
 
     if settings["revin"] and settings["affine"]:
         yield f"{window}/gamma", official.take(f"{theirs}.revin_layer.affine_weight")
@@ -78,7 +78,7 @@ def network(official, settings, window, theirs, numbers):
                     ours, name = f"einsum_dense_{next(numbers['map'])}", f"{block}.{part}pw{k}"
                     yield from grouped(official, ours, f"{theirs}.{name}", groups)
     head = official.take(f"{theirs}.head.linear.weight")
-    last = settings["dims"][len(settings["num_blocks"]) - 1]
-    yield from dense(feature_major(head, head.shape[1] // last).T, "head.linear")
+    width = settings["dims"][len(settings["num_blocks"]) - 1]
+    yield from dense(feature_major(head, head.shape[1] // width).T, "head.linear", last)
     unused = ("te_patch", "lat_layer", "smooth_layer", "up_sample_conv", "downsample_layers")
     official.drop(*(f"{theirs}.{name}.*" for name in unused))

@@ -42,7 +42,8 @@ def weights(official, settings):
     yield from encoder(official, "channels", "encoder_list_ch.0", "shared_MHA_ch.0")
     first = 0 if settings["horizon"] >= PIECES else PIECES - 1  # others are empty
     for i in range(first, PIECES):
-        yield from linear(official, f"head_{i}", f"out_linear_{i + 1}")
+        ours = "head" if i == first else f"head_{i}"
+        yield from linear(official, ours, f"out_linear_{i + 1}")
     for i in range(1, settings["e_layers"]):  # only the first one of the channels is used
         official.drop_copies("shared_MHA_ch.0.", f"encoder_list_ch.{i}.MHA.")
     official.drop("pe", "remap.*", "shared_MHA_ch.*", "encoder_list_ch.*", "out_linear_*")

@@ -42,9 +42,14 @@ def weights(official, settings):
     modules += ["encoders.1"] if encoders > 1 else []
     modules += ["decoders.0"] if decoders > 1 else []
     modules += [f"decoders.{decoders - 1}", "temporalDecoder"]
+    number = 0
     for i, module in enumerate(modules):
         for j in range(3):
-            yield from linear(official, f"dense_{3 * i + j}", f"{module}.fc{j + 1}")
+            is_head = module == "temporalDecoder" and j == 0
+            yield from linear(
+                official, "head" if is_head else f"dense_{number}", f"{module}.fc{j + 1}"
+            )
+            number += not is_head
         if module != "temporalDecoder" or settings["last_norm"]:
             yield from norm(official, f"layer_normalization_{i}", f"{module}.ln")
-    yield from linear(official, f"dense_{3 * len(modules)}", "residual_proj")
+    yield from linear(official, f"dense_{number}", "residual_proj")

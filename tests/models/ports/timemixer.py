@@ -15,7 +15,7 @@ def arguments(settings):
         "ff_dim": settings["d_ff"],
         "num_blocks": settings["e_layers"],
         "num_scales": settings["down_sampling_layers"] + 1,
-        "pooling": settings["down_sampling_method"].replace("avg", "average"),
+        "scale_pooling": settings["down_sampling_method"].replace("avg", "average"),
         "moving_average": settings["moving_avg"],
         "mix_channels": not settings["channel_independence"],
         "standardize": bool(settings["use_norm"]),
@@ -58,4 +58,5 @@ def weights(official, settings):
         for i in range(steps + 1):
             yield from linear(official, f"einsum_dense_{number}", f"{module}.{i}")
             number += 1
-    yield from linear(official, f"dense_{2 * blocks}", "projection_layer")
+    last = "head" if independent else f"dense_{2 * blocks}"
+    yield from linear(official, last, "projection_layer")

@@ -42,4 +42,4 @@ def weights(official, settings):
         for j in range(2):
             name = f"{theirs}.feature_mixer.feature_lin_{j + 1}"
             yield from linear(official, f"dense_{2 * i + j}", name)
-    yield from linear(official, f"einsum_dense_{settings['n_block']}", "out")
+    yield from linear(official, "head", "out")

@@ -34,13 +34,15 @@ def weights(official, settings):
             found = official.take(f"{core}.Decomposition_model.{name}").ravel()
             np.testing.assert_allclose(found, expected, atol=1e-6)
     for i in range(settings["level"] + 1):
-        branch, dense, normal = f"{core}.resolutionBranch.{i}", 10 * i, 6 * i
+        branch, dense, normal = f"{core}.resolutionBranch.{i}", 9 * i, 6 * i
         names = ["patch_embedding_layer"]
         for mixer in ("mixer1", "mixer2"):
             for network in ("tMixer.layers", "embeddingMixer"):
                 names += [f"{mixer}.{network}.3", f"{mixer}.{network}.0"]
-        for j, theirs in enumerate([*names, "head.1"]):
+        for j, theirs in enumerate(names):
             yield from linear(official, f"dense_{dense + j}", f"{branch}.{theirs}")
+        last = f"level_{(i or settings['level'] + 1) - 1}_head"  # the approximation is first
+        yield from linear(official, last, f"{branch}.head.1")
         names = ["patch_norm", "mixer1.norm1", "mixer1.norm2", "mixer2.norm1", "mixer2.norm2"]
         for j, theirs in enumerate([*names, "norm"]):
             yield from batch_norm(
