@@ -32,7 +32,9 @@ def add_commands(add):
     export = add("export", run_export, "export a trained forecaster for other runtimes")
     export.add_argument("trained", help=TEXT)
     export.add_argument(
-        "output", type=Path, help="file to write (.onnx, .tflite or .pt2), or folder of a SavedModel"
+        "output",
+        type=Path,
+        help="file to write (.onnx, .tflite or .pt2), or folder of a SavedModel",
     )
     serve = add("serve", run_serve, "serve a trained forecaster over HTTP (extra: serve)")
     serve.add_argument("trained", help=TEXT)

@@ -5,6 +5,7 @@ import inspect
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -282,6 +283,15 @@ def changes(text):
         else:
             message, found[line] = line, []
     return found
+
+
+def known_mistakes(*numbers):
+    """The `changes` that mistakes.txt lists under the numbers of exercises."""
+    text = (files(__package__) / "mistakes.txt").read_text("utf-8")
+    sections = dict(
+        re.findall(r"^\[([^\]]+)\]\n(.+?)\n*(?=^\[|\Z)", text, re.MULTILINE | re.DOTALL)
+    )
+    return changes("\n".join(sections[number] for number in numbers))
 
 
 def _changed(solution, replacements):

@@ -47,7 +47,7 @@ def run_pt2(path, **inputs):
 
 def cases():
     marks = {name: [pytest.mark.slow, pytest.mark.exhaustive] for name in NAMES}
-    marks |= {name: () for name in QUICK}
+    marks |= dict.fromkeys(QUICK, ())
     return [pytest.param(name, marks=marks.get(name, ())) for name in NAMES]
 
 

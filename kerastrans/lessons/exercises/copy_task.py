@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kerastrans.lessons.exercise import Exercise, changes
+from kerastrans.lessons.exercise import Exercise, known_mistakes
 
 
 def decoder_inputs(sequences):
@@ -49,43 +49,12 @@ class _Model:
 
 
 SEQUENCES = np.random.default_rng(0).standard_normal((2, 6, 3))
-_INPUTS_MISTAKES = """
-The decoder is given its target: move the sequence by one step.
-    return np => return sequences; np
-The sequence is moved to the wrong side: each step sees the one after its target.
-    [start, sequences[:, :-1]] => [sequences[:, 1:], start]
-The first input is the last step; it has to be zeros.
-    np.zeros_like(sequences[:, :1]) => sequences[:, -1:]
-The start token is missing: a step of zeros comes first.
-    [start, sequences[:, :-1]] => [sequences[:, :-1]]
-The zeros are at the end; they are the start token and come first.
-    [start, sequences[:, :-1]] => [sequences[:, :-1], start]
-The first axis was moved; steps are on the second one.
-    sequences[:, :1] => sequences[:1]
-    sequences[:, :-1]], axis=1 => sequences[:-1]]
-Leave the last step out: there are as many inputs as targets.
-    [:, :-1] =>
-"""
-_LOOP_MISTAKES = """
-The start token is part of the result: leave it out.
-    return generated[:, 1:] => return generated[:, :-1]
-The result has one step too many, the start token: leave it out.
-    return generated[:, 1:] => return generated
-The first output is fed back; the new one is the last: outputs[:, -1:].
-    outputs[:, -1:] => outputs[:, :1]
-The decoder is given the true sequence; it has to read its own outputs.
-    generated[:, 1:] => model.predict([history, decoder_inputs(history)])
-Nothing is fed back: each step has to see the outputs before it.
-    generated[:, 1:] => model.predict([history, np.zeros_like(generated[:, 1:])])
-The loop starts from the end of the history; here it starts from zeros.
-    np.zeros((len(history), 1, history.shape[2])) => history[:, -1:]
-"""
 
 EXERCISES = (
     Exercise(
         "4.1",
         decoder_inputs,
-        changes(_INPUTS_MISTAKES),
+        known_mistakes("4.1"),
         (
             "The first input is the start token, a step of zeros.",
             "np.zeros_like(sequences[:, :1]) has the shape of one step.",
@@ -97,7 +66,7 @@ EXERCISES = (
     Exercise(
         "4.2",
         generate,
-        changes(_LOOP_MISTAKES),
+        known_mistakes("4.2"),
         (
             "Begin with one step of zeros, and call model.predict([history, steps]) in a loop.",
             "Append only the last step of the outputs to `steps`.",

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kerastrans.lessons.exercise import Exercise, changes
+from kerastrans.lessons.exercise import Exercise, known_mistakes
 
 
 def roll_out(one_step, history, num_steps):
@@ -36,20 +36,12 @@ _random = np.random.default_rng(0)
 _HISTORY = _random.standard_normal((2, 4))
 _TARGETS, _FORECASTS = _random.standard_normal((2, 20))
 _ENDS = np.array([0.0, 1.0, 2.0]), np.array([1.0, 2.0, 3.0])
-_LOOP_MISTAKES = """
-The outputs are not fed back: all steps are the first one.
-    history = np.concatenate => _ = np.concatenate
-The newest value is dropped; drop the oldest one.
-    history[:, 1:] => history[:, :-1]
-The newest value belongs at the end of the history.
-    [history[:, 1:], outputs[-1][:, None]] => [outputs[-1][:, None], history[:, :-1]]
-"""
 
 EXERCISES = (
     Exercise(
         "5b.1",
         roll_out,
-        changes(_LOOP_MISTAKES),
+        known_mistakes("5b.1"),
         (
             "Keep a window of constant length, and move it by one step each time.",
             "history[:, 1:] drops the oldest step.",

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kerastrans.lessons.exercise import Exercise, changes
+from kerastrans.lessons.exercise import Exercise, known_mistakes
 
 
 def windows(series, context_length, prediction_length):
@@ -26,25 +26,12 @@ def _seasonal_error(train, season, size=np.abs):
 _random = np.random.default_rng(0)
 SERIES = _random.standard_normal(12).cumsum()
 ERRORS = np.array([1, -2, 0.5, 3])  # of both signs, so that they can cancel
-_WINDOWS_MISTAKES = """
-The target begins with the last value of the context: this is a leak by one step.
-    cut[:, context_length:] => cut[:, context_length - 1 : -1]
-The last window is missing: there are len(series) - total + 1.
-    - total + 1 => - total
-There is a gap: the target begins right after the context.
-    context_length + prediction_length => context_length + prediction_length + 1
-    cut[:, context_length:] => cut[:, context_length + 1 :]
-Contexts come first, targets second.
-    return cut[:, :context_length], => return cut[:, context_length:], cut[:, :context_length]  #
-The targets do not overlap: a window can start at every row.
-    for start in starts] => for start in starts[::prediction_length]]
-"""
 
 EXERCISES = (
     Exercise(
         "5.1",
         windows,
-        changes(_WINDOWS_MISTAKES),
+        known_mistakes("5.1"),
         (
             "A window has context_length + prediction_length values in a row.",
             "It can start at 0 .. len(series) - total.",

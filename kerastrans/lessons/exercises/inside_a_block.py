@@ -4,7 +4,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from kerastrans.lessons.exercise import Exercise, changes
+from kerastrans.lessons.exercise import Exercise, known_mistakes
 from kerastrans.lessons.exercises.positional_encoding import WRONG_TABLES
 
 
@@ -128,89 +128,13 @@ X = _random.standard_normal((2, 4, 6)).astype("float32")
 WIDE = _random.standard_normal((2, 4, 8)).astype("float32")  # not as wide as two heads of three
 _NORM_CASE = X, layer_norm, lambda x: 2 * x[..., ::-1], lambda x: x**2
 
-_POSITIONS_MISTAKES = """
-The encoding is returned without the inputs: add it to them.
-    return inputs + => return 0 * inputs +
-The inputs are added twice.
-    return inputs + => return 2 * inputs +
-"""
-_HEADS_MISTAKES = """
-The softmax runs over the queries: the weights of one query sum to 1, axis -1.
-    softmax(scores) => softmax(scores, axis=-2)
-The output has the width of the input: Dense(shape[-1]).
-    Dense(shape[-1]) => Dense(width)
-key_dim is ignored: query, key and value are num_heads * key_dim wide.
-    width = self => self.key_dim = shape[-1] // self.num_heads; width = self
-The Dense layers are made in another order: query, key, value, output.
-    denses = self.query, self.key, self.value => denses = self.value, self.key, self.query
-The heads mix time steps: reshape to (batch, time, heads, key_dim), then swap.
-    (*x.shape[:-1], self.num_heads, self.key_dim) => (x.shape[0], self.num_heads, -1, self.key_dim)
-    return ops.swapaxes(x, 1, 2)  # => return x  #
-The heads are not swapped back: (batch, time, heads, key_dim), then the reshape.
-    ops.reshape(ops.swapaxes(x, 1, 2), ( => ops.reshape(x, (
-The output projection is missing: it mixes the heads.
-    return self.output_projection => return
-"""
-_NORM_MISTAKES = """
-This is normalised over the examples: each example has its own mean and variance.
-    axis=-1 => axis=0
-This is batch normalisation: each channel over all examples and steps.
-    axis=-1 => axis=(0, 1)
-This is normalised over the steps; each step has its own mean and variance.
-    axis=-1 => axis=1
-The root is missing: divide by the deviation, not by the variance.
-    np.sqrt =>
-One mean and variance for the whole tensor: each step has its own.
-    axis=-1 => axis=None
-The mean is not subtracted.
-    (x - mean) => x
-This is RMS normalisation: subtract the mean, and divide by the deviation from it.
-    (x - mean) / np.sqrt(variance => x / np.sqrt((x**2).mean(axis=-1, keepdims=True)
-Epsilon is missing: a constant row divides by zero.
-    variance + 1e-3 => np.where(variance > 0, variance, np.nan)
-Epsilon is added to the variance, under the root.
-    np.sqrt(variance + 1e-3) => (np.sqrt(variance) + 1e-3)
-Epsilon is 1e-3 here, not smaller.
-    1e-3) => 1e-6)
-One mean and variance for all steps: each step has its own, along axis -1.
-    axis=-1 => axis=(1, 2)
-The variance divides by the width, not by the width - 1: ddof=0.
-    x.var( => x.var(ddof=1,
-"""
-_SUM_MISTAKES = """
-The result of the feed-forward is dropped: only the attention is added.
-    x + feed_forward(norm(x)) => x
-This is post-norm: normalised after the sum.
-    x + attend(norm(x)) => norm(x + attend(x))
-    x + feed_forward(norm(x)) => norm(x + feed_forward(x))
-The residual connections are missing.
-    x +  =>
-The first residual connection is missing: add x to the result of the attention.
-    x + attend => attend
-The second residual connection is missing: add the result of the first sum.
-    x + feed_forward => feed_forward
-The residual carries the normalised input; it has to carry the input itself.
-    x +  => norm(x) +
-What a sublayer returns is normalised; pre-norm normalises what it reads.
-    attend(norm(x)) => norm(attend(x))
-    feed_forward(norm(x)) => norm(feed_forward(x))
-The second sum starts from x again; it adds to the result of the first sum.
-    x = x => first = x; x = x
-    return x => return first
-The feed-forward reads its input without a normalisation.
-    feed_forward(norm(x)) => feed_forward(x)
-The two sublayers are side by side; the second one reads what the first one made.
-    x = x + attend(norm(x))\\n    return x => return x + attend(norm(x))
-The first sum is added to itself; add the result of the feed-forward.
-    feed_forward(norm(x)) => x
-"""
 
 EXERCISES = (
     Exercise(
         "2b.1",
         PositionalEncoding,
         {
-            **changes(_POSITIONS_MISTAKES),
+            **known_mistakes("2b.1"),
             **{message: _with_table(table) for message, table in WRONG_TABLES.items()},
         },
         (
@@ -236,7 +160,7 @@ EXERCISES = (
             "You divided by the root of num_heads * key_dim; each head is key_dim wide.": (
                 _scores_times(lambda num_heads, key_dim: num_heads**-0.5)
             ),
-            **changes(_HEADS_MISTAKES),
+            **known_mistakes("2b.2"),
         },
         (
             "build makes Dense layers for query, key, value and output, in this order, and builds "
@@ -253,7 +177,7 @@ EXERCISES = (
     Exercise(
         "2b.3",
         layer_norm,
-        changes(_NORM_MISTAKES),
+        known_mistakes("2b.3"),
         (
             "Each step of each example has its own mean and variance, over the last axis.",
             "Use axis=-1 and keepdims=True.",
@@ -265,7 +189,7 @@ EXERCISES = (
     Exercise(
         "2b.4",
         encoder_block,
-        changes(_SUM_MISTAKES),
+        known_mistakes("2b.4"),
         (
             "Two sublayers; each adds its result to its own input.",
             "Pre-norm: x + sublayer(norm(x)).",

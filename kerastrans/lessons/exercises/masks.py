@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 
-from kerastrans.lessons.exercise import Exercise, changes
+from kerastrans.lessons.exercise import Exercise, known_mistakes
 
 
 def decoder_mask(lengths, size):
@@ -73,46 +73,6 @@ def _step_sees(step, later):
 
 
 INPUTS = np.random.default_rng(0).standard_normal((2, 6, 3))
-_DECODER_MISTAKES = """
-This mask is inverted: True means visible.
-    not_later & valid[:, None] => ~(not_later & valid[:, None])
-Both must hold: combine the masks by &, not by |.
-    & valid => | valid
-The padding is on the axis of the queries; it has to hide keys.
-    valid[:, None] => valid[:, :, None]
-A length of 3 means the keys 0, 1 and 2: steps < lengths, not <=.
-    steps < => steps <=
-A step may see itself: <=, not <.
-    steps[None] <= => steps[None] <
-The padding is missing: keys from the length on are hidden too.
-    not_later & valid[:, None] => not_later
-The look-ahead mask is missing: later keys are hidden too.
-    not_later & valid => (not_later | True) & valid
-The future is shown and the past is hidden: np.tril, not np.triu.
-    <= steps[:, None] => >= steps[:, None]
-This mask is 1 where a key is hidden; True means visible. The padding is missing.
-    not_later & valid[:, None] => ~not_later
-This is an additive mask of 0 and -1e9; here masks are boolean, True = visible.
-    not_later & valid[:, None] => np.where(not_later & valid[:, None], 0, -1e9)
-"""
-_WINDOW_MISTAKES = """
-The window lets a step see the steps after it.
-    (distance >= 0) & =>
-The window is one step too wide: the step itself counts.
-    < width => <= width
-The window reaches to both sides; the steps after a step are hidden.
-    (distance >= 0) & (distance < width) => abs(distance) < width
-The step itself is missing: a distance of 0 is in the window.
-    (distance >= 0) & (distance < width) => (distance > 0) & (distance <= width)
-A step is missing: `width` steps in all, with the step itself.
-    < width => < width - 1
-The window has no end: a step sees all steps before it.
-    & (distance < width) =>
-The window is in the future: rows are queries, columns are keys.
-    steps[:, None] - steps => steps - steps[:, None]
-This mask is inverted: True means visible.
-    (distance >= 0) & (distance < width) => (distance < 0) | (distance >= width)
-"""
 
 EXERCISES = (
     Exercise(
@@ -138,7 +98,7 @@ EXERCISES = (
     Exercise(
         "3.2",
         decoder_mask,
-        changes(_DECODER_MISTAKES),
+        known_mistakes("3.2"),
         (
             "Make two masks, one (query, key) and one (batch, key).",
             "Keys are the last axis: steps[None] <= steps[:, None]; steps < lengths[:, None].",
@@ -150,7 +110,7 @@ EXERCISES = (
     Exercise(
         "3.3",
         window_mask,
-        changes(_WINDOW_MISTAKES),
+        known_mistakes("3.3"),
         (
             "Compute the distance from each query back to each key.",
             "distance = steps[:, None] - steps; a negative distance is the future.",

@@ -5,7 +5,7 @@ import numpy as np
 from keras import ops
 
 import kerastrans
-from kerastrans.lessons.exercise import Exercise, changes
+from kerastrans.lessons.exercise import Exercise, known_mistakes
 
 
 def create_look_ahead_mask(size):
@@ -80,71 +80,11 @@ def _numbers(size):
     return np.random.default_rng(int(size)).standard_normal(int(size)).astype("float32")
 
 
-_MASK_MISTAKES = """
-This mask is inverted: True means that a step may be attended to.
-    >= => <
-A step may see itself: >=, not >.
-    >= => >
-Rows are queries and columns are keys: this mask shows the future.
-    >= => <=
-This is an additive mask; here masks are boolean, True = visible.
-    steps[:, None] >= steps => -1e9 * (steps[:, None] < steps)
-"""
-_BLOCK_MISTAKES = """
-num_heads and key_dim are exchanged: MultiHeadAttention(num_heads, key_dim).
-    (num_heads, key_dim, dropout= => (key_dim, num_heads, dropout=
-Epsilon is 1e-6 here; Keras's default is larger.
-    1e-6 => 1e-3
-The result of the feed-forward network is not used: add it to its input.
-    return x + keras.layers.Dropout(dropout)(y) => return x + x
-The last residual connection is missing.
-    return x + keras => return keras
-The first residual connection is missing.
-    x = inputs +  => x =
-The residual connection carries the normalised input.
-    (inputs)\\n => (inputs)\\n    inputs = x\\n
-The first Dense layer has a ReLU.
-    , "relu" =>
-The feed-forward network reads its input without a normalisation.
-    Dense(ff_dim, "relu")(y) => Dense(ff_dim, "relu")(x)
-The dropout is not used.
-    (dropout) => (0)
-    =dropout) => =0)
-"""
-_DECODER_MISTAKES = """
-Self-attention sees later steps: use_causal_mask=True.
-    , use_causal_mask=True =>
-The mask is inverted: True means that a step may be attended to.
-    use_causal_mask=True => attention_mask=np.triu(np.ones((4, 4), bool), 1)
-Cross-attention has no mask: the whole encoder output is known.
-    encoder_output)) => encoder_output, use_causal_mask=True))
-Keys and values of the second attention are the encoder output.
-    (y, encoder_output) => (y, y)
-The encoder output is not normalised here, only the queries are.
-    encoder_output)) => keras.layers.LayerNormalization(epsilon=1e-6)(encoder_output)))
-The second residual connection is missing.
-    x = x +  => x =
-"""
-_MODEL_MISTAKES = """
-num_heads and key_dim are exchanged: a block takes num_heads first.
-    , num_heads, key_dim, ff_dim, dropout) => , key_dim, num_heads, ff_dim, dropout)
-The positions are missing.
-    kerastrans.PositionalEncoding(None, 64) =>
-The normalisation after the encoder is missing.
-    keras.layers.LayerNormalization(epsilon=1e-6)(x) => x
-The normalisation after the decoder is missing.
-    keras.layers.LayerNormalization(epsilon=1e-6)(y) => y
-The last layer is missing: Dense(input_shape[1]).
-    keras.layers.Dense(input_shape[1])(y) => y
-There is only one block of the decoder.
-    range(num_decoder_blocks) => range(1)
-"""
-
 EXERCISES = (
     Exercise(
         "0.1",
         create_look_ahead_mask,
-        changes(_MASK_MISTAKES),
+        known_mistakes("0.1"),
         (
             "Compare the number of each query with that of each key.",
             "Queries are the first axis: steps[:, None].",
@@ -156,7 +96,7 @@ EXERCISES = (
     Exercise(
         "0.2",
         transformer_encoder,
-        changes(_BLOCK_MISTAKES),
+        known_mistakes("0.2"),
         (
             "LayerNormalization -> MultiHeadAttention -> Dropout, and add the inputs.",
             "LayerNormalization -> Dense(ff_dim, 'relu') -> Dropout -> Dense -> Dropout, and add.",
@@ -170,7 +110,7 @@ EXERCISES = (
     Exercise(
         "0.3",
         transformer_decoder,
-        changes(_DECODER_MISTAKES + _BLOCK_MISTAKES.lstrip()),
+        known_mistakes("0.3", "0.2"),
         (
             "It is the encoder block with a second attention in the middle.",
             "attention(x, x, use_causal_mask=True), then attention(queries, encoder_output).",
@@ -184,7 +124,7 @@ EXERCISES = (
     Exercise(
         "0.4",
         build_transformer_model,
-        changes(_MODEL_MISTAKES),
+        known_mistakes("0.4"),
         (
             "Inputs: keras.Input(input_shape) and keras.Input((None, input_shape[1])).",
             "Each: Dense(64), PositionalEncoding, the blocks, LayerNormalization(epsilon=1e-6).",

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kerastrans.lessons.exercise import Exercise, changes
+from kerastrans.lessons.exercise import Exercise, known_mistakes
 
 
 def loss_per_word(log_probabilities, tokens, pad):
@@ -51,27 +51,6 @@ _random = np.random.default_rng(0)
 LOG_PROBABILITIES = np.log(_random.dirichlet(np.ones(5), (2, 4)))
 TOKENS = np.array([[2, 4, 0, 0], [1, 3, 2, 0]])
 CAT, FULL = ["the", "the", "cat", "sat"], ["the", "cat", "sat", "on", "a", "mat"]
-_ENCODE_MISTAKES = """
-Unknown words are left out: the model must see that there was one.
-    for word in words] => for word in words if word in vocabulary]
-The end is missing: without <eos> the model never learns to stop.
-    tokens.append(vocabulary["<eos>"]) => num_steps += 0
-<eos> comes after the padding; it has to end the words.
-    (tokens + [vocabulary["<pad>"]] => (tokens[:-1] + [vocabulary["<pad>"]]
-    (num_steps - len(tokens))) => (num_steps - len(tokens)) + tokens[-1:])
-A sentence that does not fit is cut without a word: refuse it.
-    in words] => in words[: num_steps - 1]]
-A sentence that does not fit loses its <eos>: refuse it.
-    if len(tokens) > num_steps: => if len(tokens := tokens[:num_steps]) > num_steps:
-"""
-_BLEU_MISTAKES = """
-Short predictions are not penalised.
-    np.exp(min(0, 1 - len(reference) / len(prediction))) => 1.0
-Counts are not clipped: a repeated word counts as often as it is in the reference.
-    (found & expected).total() => sum(found[x] for x in found if x in expected)
-The weights differ here: 1 / 2**n, not 1 / k for each n.
-    0.5**order => 1 / max_order
-"""
 
 EXERCISES = (
     Exercise(
@@ -99,7 +78,7 @@ EXERCISES = (
     Exercise(
         "6.2",
         encode,
-        changes(_ENCODE_MISTAKES),
+        known_mistakes("6.2"),
         (
             "vocabulary.get(word, vocabulary['<unk>'])",
             "Append <eos> before the padding.",
@@ -116,7 +95,7 @@ EXERCISES = (
     Exercise(
         "6.3",
         bleu,
-        changes(_BLEU_MISTAKES),
+        known_mistakes("6.3"),
         (
             "Count n-grams: collections.Counter(zip(words, words[1:])) for n = 2.",
             "(found & expected).total() / found.total() is the clipped precision.",
