@@ -47,7 +47,7 @@ def main():
     parser.add_argument("--tasks", type=names, default=FEV_TASKS)
     parser.add_argument("--time-limit", type=float, default=900, help="of a training, seconds")
     options = parser.parse_args()
-    from kerastrans.leaderboards.__main__ import evaluate
+    from benchmarks.accuracy.fev_submission import evaluate
 
     path = RESULTS / "fev_tasks.csv"
     ours = {

@@ -134,12 +134,9 @@ def forecast_function(
     """
     if backtest is not None and simulate is not None:
         raise ValueError("give backtest or simulate, not both.")
-    method = "predict"
-    if simulate is not None:
-        method = "simulate"
-    elif backtest is not None:
-        method = "backtest"
-    options = {**(backtest or simulate or {}), **({} if levels is None else {"levels": levels})}
+    asked = {"backtest": backtest, "simulate": simulate, "predict": {}}
+    method, options = next((name, x) for name, x in asked.items() if x is not None)
+    options = dict(options) | ({} if levels is None else {"levels": levels})
     if not isinstance(trained, str | Path):
         return ForecastFunction(trained, None, method, options)
     return ForecastFunction(*_identify(trained), method, options)

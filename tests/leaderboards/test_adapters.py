@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import kerastrans
-from kerastrans.leaderboards.__main__ import main as leaderboards_main
+from benchmarks.accuracy.fev_submission import main as leaderboards_main
 from kerastrans.leaderboards.forecasting import forecast_quantiles, train
 from kerastrans.models.pretrained.zero.moves import move_of
 from kerastrans.models.pretrained.zero.port import phases_of
@@ -236,7 +236,7 @@ def test_default_and_selected_models_are_trained_by_name():
 def test_fev_itself_scores_the_adapter_as_we_do(tmp_path, zero):
     import fev
 
-    from kerastrans.leaderboards.__main__ import evaluate
+    from benchmarks.accuracy.fev_submission import evaluate
 
     columns = {"unique_id": "id", "ds": "timestamp", "y": "target"}
     frame((40, 40)).rename(columns=columns).to_parquet(tmp_path / "data.parquet")

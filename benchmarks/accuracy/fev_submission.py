@@ -1,4 +1,7 @@
-"""Write a submission file for fev-bench: `python -m kerastrans.leaderboards --output mine.csv`."""
+"""Write a submission file for fev-bench.
+
+python -m benchmarks.accuracy.fev_submission --output mine.csv
+"""
 
 import argparse
 from pathlib import Path
@@ -47,7 +50,7 @@ def evaluate(tasks, model=DEFAULT, seed=0, time_limit=900):
 
 def main(arguments=None):
     """Read the command line, run the tasks, and write a CSV file."""
-    parser = argparse.ArgumentParser(prog="python -m kerastrans.leaderboards")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.accuracy.fev_submission")
     parser.add_argument("--model", choices=MODELS, default=DEFAULT)
     parser.add_argument(
         "--benchmark",
