@@ -253,7 +253,7 @@ assert np.abs(from_layer - from_keras).max() < 1e-5  # claim: layers
 # %% [markdown]
 # ## Counting parameters
 #
-# Each projection from $a$ to $b$ values has $(a + 1) b$ parameters, with its biases.
+# Each projection from $a$ to $b$ columns has $(a + 1) b$ parameters, with its biases.
 # <!-- claim: counts --> A layer of eight heads with a key_dim of 3 has 2,400 parameters for inputs
 # of width 24. With a value_dim of 4 and an output of 32 it has 3,056. Change the sizes and predict
 # the count before you run the cell; exercise 2.4 asks for the formula.

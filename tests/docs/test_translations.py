@@ -1,5 +1,7 @@
 """The translated lessons: their catalogues are up to date and exact, their pages are marked."""
 
+import re
+
 import nbformat
 import pytest
 
@@ -45,6 +47,30 @@ def test_terms_of_a_language_are_all_translated_once(language, name):
     terms = catalogs.terms(language, name)
     assert len({term for term, _ in terms}) == len(terms) > 10
     assert all(word.strip() for _, known in terms for word in known)
+
+
+def without_english(language, read=catalogs.translations):
+    """Terms whose English is not beside their first mention in the course, outside headings."""
+    untold = dict(catalogs.terms(language, "glossary"))
+    for name in catalogs.LESSONS:
+        for text in catalogs.messages(name):
+            words = "" if text.startswith(("#", "![")) else translation_faults.words_of(text)
+            for term in [x for x in untold if re.search(rf"\b{x}s?\b", words, re.IGNORECASE)]:
+                latin = [word for word in untold.pop(term) if re.search("[A-Za-z]", word)]
+                beside = rf"[(（][^()（）]*\b{term}"  # noqa: RUF001
+                found = read(language, name)[text]
+                if not any(x in found for x in latin) and not re.search(beside, found, re.I):
+                    yield term
+
+
+@pytest.mark.parametrize("language", catalogs.LANGUAGES)
+def test_english_is_beside_each_term_at_its_first_mention(language):
+    assert list(without_english(language)) == []
+    bare = lambda *name: {  # noqa: E731
+        text: re.sub(r"[(（][a-z -]+[)）]", "", found)  # noqa: RUF001
+        for text, found in catalogs.translations(*name).items()
+    }
+    assert {"residual connection", "teacher forcing"} < set(without_english(language, bare))
 
 
 def test_exact_translation_has_no_faults():
