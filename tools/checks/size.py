@@ -12,7 +12,7 @@ from tools.site import api
 
 ROOT = Path(__file__).parents[2]
 # They only go down: whoever makes the package smaller lowers them in the same change.
-LIMITS = {"lines of code": 35_000, "files": 433, "options of builders": 350, "dependencies": 11}
+LIMITS = {"lines of code": 35_000, "files": 432, "options of builders": 350, "dependencies": 11}
 EVERYWHERE = {"head", "covariates", "name", "seed"}  # options that are the same in all builders
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
