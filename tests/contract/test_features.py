@@ -177,7 +177,7 @@ def test_bad_input_of_builders_and_models():
         zoo.info("tcn").builder(24, 12, 3, include_top=False, head="normal")
     with pytest.raises(ValueError, match="dlinear has no features"):
         zoo.info("dlinear").feature_shape(24, 12, 3)
-    with pytest.raises(ValueError, match="dlinear has no features"):
+    with pytest.raises(ValueError, match=r"dlinear\w* has no features"):
         zoo.info("tcn").remove_top(build("dlinear"))
     with pytest.raises(ValueError, match="<lambda> has no features"):
         zoo.build(lambda a, b, c: build("tcn"), 24, 12, 3, include_top=False)

@@ -86,7 +86,7 @@ def test_bad_input_is_refused_before_anything_is_written(model, tmp_path, monkey
     (tmp_path / "old.onnx").write_text("mine")
     with pytest.raises(FileExistsError, match="exists: choose another name"):
         export(model, tmp_path / "old.onnx")
-    with pytest.raises(ValueError, match=r"must end in \.onnx or \.tflite"):
+    with pytest.raises(ValueError, match=r"must end in \.onnx, \.tflite or \.pt2"):
         export(model, tmp_path / "model.h5")
     with pytest.raises(ValueError, match="quantize must be one of None, 'float16', 'int8'"):
         export(model, tmp_path / "m.tflite", quantize="int4")

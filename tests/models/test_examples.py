@@ -15,7 +15,7 @@ MODULES = [
     for module in pkgutil.iter_modules(folder.__path__, prefix)
 ]
 # No public builders, or builders that want a checkpoint.
-WITHOUT = ("encoder_decoders", "projections", "pretrained", "models.parts")
+WITHOUT = ("encoder_decoders", "projections", "pretrained", "models.parts", "features")
 
 
 @pytest.mark.parametrize("name", [*MODULES, "kerastrans.zoo"])

@@ -71,12 +71,12 @@ def find_date_column(names, examples, is_long, faults):
         parts = sorted((x for x in names if x.lower() in PARTS), key=lambda x: PARTS[x.lower()])
         if len(parts) > 1 and PARTS[parts[0].lower()] == 0:
             faults.stop(f"has its dates in several columns: give date_column={','.join(parts)!r}.")
-        listed = f"its columns are {list_names(names)}; if that is no header, give skip_rows."
+        listed = f"its columns are {list_names(names)}."
         if len(names) == 1:
             listed = f"its only column is {list_names(names)}: give sep, or skip_rows before it."
         faults.stop(
-            f"has no date column called {', '.join(DATE_COLUMNS)}, and no other one with dates; "
-            f"{listed}"
+            f"has no date column called {', '.join(DATE_COLUMNS)}, and no other one with dates, "
+            f"or its header is not the first line (give skip_rows); {listed}"
         )
     if _has_dates(pd.Series([found[0]], dtype=object)):
         faults.stop(f"has no header: its first line has the date {quote(found[0])}.")
